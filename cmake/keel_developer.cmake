@@ -1,0 +1,40 @@
+# What only a build of Keel itself has: warnings, sanitizers, a compiler cache, a fast linker, one folder of programs.
+include(CTest)
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+
+find_program(KEEL_CCACHE ccache)
+if(KEEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${KEEL_CCACHE})
+    set(CMAKE_C_COMPILER_LAUNCHER ${KEEL_CCACHE})
+endif()
+
+# Flags that every program, test and library of ours is built with.
+add_library(keel_developer INTERFACE)
+target_compile_options(
+    keel_developer
+    INTERFACE -Wall
+              -Wextra
+              -Wpedantic
+              -Wshadow
+              $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+              $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wconversion>
+              $<$<BOOL:${KEEL_WERROR}>:-Werror>)
+
+if(KEEL_SANITIZE)
+    target_compile_options(keel_developer INTERFACE -fsanitize=${KEEL_SANITIZE} -fno-sanitize-recover=all
+                                                    -fno-omit-frame-pointer)
+    target_link_options(keel_developer INTERFACE -fsanitize=${KEEL_SANITIZE})
+endif()
+if(KEEL_FUZZ)
+    target_compile_options(keel_developer INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    include(CheckLinkerFlag)
+    check_linker_flag(CXX -fuse-ld=lld KEEL_HAVE_LLD)
+    if(KEEL_HAVE_LLD)
+        target_link_options(keel_developer INTERFACE -fuse-ld=lld)
+    endif()
+endif()

@@ -1,0 +1,29 @@
+# Install: libraries, headers, the command, a CMake package `keel` and a pkg-config file.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/keel)
+get_property(libraries GLOBAL PROPERTY KEEL_LIBRARIES)
+install(TARGETS ${libraries} keel_keel EXPORT keel)
+install(DIRECTORY include/keel TYPE INCLUDE)
+install(EXPORT keel NAMESPACE keel:: FILE keelTargets.cmake DESTINATION ${package_dir})
+if(TARGET keel_command)
+    install(TARGETS keel_command)
+endif()
+
+configure_package_config_file(cmake/keelConfig.cmake.in ${PROJECT_BINARY_DIR}/keelConfig.cmake
+                              INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor version may break things.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/keelConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/keelConfig.cmake ${PROJECT_BINARY_DIR}/keelConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# The prefix is written relative to the file, so that an installed tree can be moved.
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH prefix_from_pkgconfig /${pkgconfig_dir} /)
+string(REGEX REPLACE "/$" "" prefix_from_pkgconfig "${prefix_from_pkgconfig}")
+# Static libraries: the one that uses another comes first.
+list(REVERSE libraries)
+list(TRANSFORM libraries PREPEND "-l" OUTPUT_VARIABLE library_flags)
+list(JOIN library_flags " " library_flags)
+configure_file(cmake/keel.pc.in ${PROJECT_BINARY_DIR}/keel.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/keel.pc DESTINATION ${pkgconfig_dir})

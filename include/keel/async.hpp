@@ -1,0 +1,169 @@
+#pragma once
+
+// Things to await: time, a turn of the loop, an event, and several tasks at once.
+
+#include <keel/task.hpp>
+
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <vector>
+
+namespace keel {
+
+/// Waits. `co_await keel::sleep_for(100ms);`
+class [[nodiscard]] sleep_for final : public detail::wait {
+public:
+    explicit sleep_for(duration d) noexcept : duration_(d) {}
+    ~sleep_for() = default;
+
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> h) {
+        if (!begin(h)) return false;
+        arm();
+        return true;
+    }
+    void await_resume() const { check(); }
+
+private:
+    void arm();
+    void interrupt() noexcept override;
+
+    duration duration_;
+    loop::timer timer_ = 0;
+};
+
+/// Lets everything else that is ready run first. Work that computes for long does this now and then.
+class [[nodiscard]] yield final : public detail::wait {
+public:
+    yield() = default;
+    ~yield() = default;
+
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> h) {
+        if (!begin(h)) return false;
+        arm();
+        return true;
+    }
+    void await_resume() const { check(); }
+
+private:
+    void arm();
+    // The posted turn resumes us in any case.
+    void interrupt() noexcept override {}
+};
+
+/// Something that happens once and that any number of coroutines of one loop can wait for.
+class event {
+public:
+    event() = default;
+    event(const event&) = delete;
+    event& operator=(const event&) = delete;
+    /// Nobody may be waiting any more.
+    ~event() = default;
+
+    bool is_set() const noexcept { return set_; }
+    /// Wakes everyone who waits, in the order in which they came, before it returns.
+    void set();
+
+    class [[nodiscard]] waiter final : public detail::wait {
+    public:
+        explicit waiter(event& e) noexcept : event_(&e) {}
+        ~waiter() = default;
+        bool await_ready() const noexcept { return event_->set_; }
+        template <class Promise>
+        bool await_suspend(std::coroutine_handle<Promise> h) {
+            if (!begin(h)) return false;
+            event_->add(*this);
+            return true;
+        }
+        void await_resume() const { check(); }
+
+    private:
+        friend class event;
+        void interrupt() noexcept override;
+        event* event_;
+        waiter* next_ = nullptr;
+        waiter* previous_ = nullptr;
+    };
+
+    waiter operator co_await() noexcept { return waiter(*this); }
+
+private:
+    void add(waiter&) noexcept;
+    void remove(waiter&) noexcept;
+
+    waiter* first_ = nullptr;
+    waiter* last_ = nullptr;
+    bool set_ = false;
+};
+
+/// Tasks that run side by side and end before their scope does. Made by with_scope.
+class scope {
+public:
+    scope(const scope&) = delete;
+    scope& operator=(const scope&) = delete;
+
+    /// Starts a task at once. If it fails, the other tasks and the body of the scope are cancelled.
+    void spawn(task<void> work);
+    /// Cancels every task of the scope.
+    void stop() noexcept;
+    std::size_t running() const noexcept { return running_; }
+
+private:
+    template <class Body>
+    friend task<void> with_scope(Body body);
+
+    struct child;
+    class joiner;
+
+    explicit scope(detail::activity& parent) noexcept;
+    ~scope();
+
+    void ended(child& c, std::exception_ptr failure);
+    void fail(std::exception_ptr failure) noexcept;
+    void leave(std::exception_ptr failure) noexcept;  // the body has failed
+    void throw_failure();
+    void sweep();
+    task<void> join();
+
+    detail::activity& parent_;
+    std::vector<std::unique_ptr<child>> children_;
+    std::size_t running_ = 0;
+    std::exception_ptr failure_;
+    joiner* joiner_ = nullptr;
+    bool body_left_ = false;
+    bool stopping_ = false;
+};
+
+namespace detail {
+/// `detail::activity& a = co_await detail::this_activity{};`
+struct this_activity {
+    activity* found = nullptr;
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+        found = h.promise().current;
+        return false;
+    }
+    activity& await_resume() const noexcept { return *found; }
+};
+}  // namespace detail
+
+/// Runs `body(scope&)`, a coroutine, and everything it spawned; returns when all of it has ended. The first failure
+/// is thrown after the others were cancelled and have cleaned up.
+/// Cancellation: reaches the body and every task; they end, then this does.
+template <class Body>
+task<void> with_scope(Body body) {
+    detail::activity& here = co_await detail::this_activity{};
+    scope s(here);
+    try {
+        co_await body(s);
+    } catch (...) {  // thrown again below, after the children have ended
+        s.leave(std::current_exception());
+    }
+    co_await s.join();
+    s.throw_failure();
+}
+
+}  // namespace keel

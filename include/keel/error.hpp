@@ -1,0 +1,55 @@
+#pragma once
+
+// What can go wrong, sorted by what the caller can do about it.
+
+#include <keel/json.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace keel {
+
+enum class error_kind : unsigned char {
+    rejected,      // the peer answered with an error: read code and data
+    bad_message,   // the peer broke the protocol: report it, do not retry
+    closed,        // the connection is gone: reconnect, then decide what to repeat
+    timed_out,     // no answer in time: the work may or may not have been done
+    cancelled,     // we asked for it
+    unauthorized,  // get a token, then try again
+    unavailable,   // it cannot be done here: a nested request where none can be delivered, too much queued
+};
+
+std::string_view name_of(error_kind) noexcept;
+
+namespace error_code {
+inline constexpr int parse = -32700;
+inline constexpr int invalid_request = -32600;
+inline constexpr int method_not_found = -32601;
+inline constexpr int invalid_params = -32602;
+inline constexpr int internal = -32603;
+inline constexpr int missing_client_capability = -32021;
+inline constexpr int unsupported_protocol_version = -32022;
+inline constexpr int request_cancelled = -32800;
+}  // namespace error_code
+
+/// Thrown by calls that failed. From a handler it is also the way to answer with a protocol error of one's own:
+/// `throw keel::error(keel::error_code::invalid_params, "no such row", json::object({{"row", 7}}))`.
+class error : public std::runtime_error {
+public:
+    error(int code, const std::string& message, json::value data = {})
+        : std::runtime_error(message), kind_(error_kind::rejected), code_(code), data_(std::move(data)) {}
+    error(error_kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+
+    error_kind kind() const noexcept { return kind_; }
+    /// The JSON-RPC code when kind is rejected, else 0.
+    int code() const noexcept { return code_; }
+    const json::value& data() const noexcept { return data_; }
+
+private:
+    error_kind kind_;
+    int code_ = 0;
+    json::value data_;
+};
+
+}  // namespace keel

@@ -1,0 +1,38 @@
+#pragma once
+
+// Where Keel's work runs: one thread at a time, with a clock that can be handed in.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+
+namespace keel {
+
+using time_point = std::chrono::steady_clock::time_point;
+using duration = std::chrono::steady_clock::duration;
+
+/// A queue of work that runs one piece after another, and timers. Connections, requests and coroutines belong to one
+/// loop and never leave it. The library has one over Asio (see keel/asio.hpp); tests bring one whose clock stands still.
+///
+/// Threads: post and here from any thread; everything else on the loop.
+class loop {
+public:
+    using timer = std::uint64_t;  // 0 is no timer
+
+    loop() = default;
+    loop(const loop&) = delete;
+    loop& operator=(const loop&) = delete;
+    virtual ~loop() = default;
+
+    virtual time_point now() const noexcept = 0;
+    /// Runs `work` soon. False, and `work` is dropped unrun, once the loop has ended.
+    virtual bool post(std::function<void()> work) = 0;
+    /// True on the thread that is running this loop's work right now.
+    virtual bool here() const noexcept = 0;
+
+    virtual timer start_timer(time_point when, std::function<void()> work) = 0;
+    /// After this the work does not run. An unknown or finished timer is fine.
+    virtual void stop_timer(timer) noexcept = 0;
+};
+
+}  // namespace keel

@@ -1,0 +1,277 @@
+#pragma once
+
+// Coroutines: task<T>, and what cancelling one means.
+//
+// A task is lazy: it runs when it is awaited. Tasks awaiting one another form an activity, which is what a loop runs
+// and what is cancelled. Cancelling an activity makes the wait that is pending throw keel::cancelled, once. Cleanup code
+// that runs while the exception travels may wait again: those waits are ordinary ones.
+//
+// Threads: an activity lives on its loop. Nothing here is locked.
+
+#include <keel/loop.hpp>
+
+#include <coroutine>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace keel {
+
+/// Thrown by the wait that was pending when its activity was cancelled.
+class cancelled : public std::exception {
+public:
+    const char* what() const noexcept override { return "cancelled"; }
+};
+
+namespace detail {
+
+void* allocate_frame(std::size_t bytes);
+void free_frame(void* frame, std::size_t bytes) noexcept;
+
+class activity;
+
+/// A point where a coroutine waits for something outside: the leaf of a chain of awaits.
+class wait {
+public:
+    wait() = default;
+    wait(const wait&) = delete;
+    wait& operator=(const wait&) = delete;
+
+    bool await_ready() const noexcept { return false; }
+
+protected:
+    ~wait() = default;
+
+    /// Call first in await_suspend. False when the activity's cancellation is due: return false from await_suspend then.
+    template <class Promise>
+    bool begin(std::coroutine_handle<Promise> waiting) noexcept;
+    /// Takes back begin: await_suspend is about to return false after all.
+    void leave() noexcept;
+    /// Ends the wait and runs the coroutine on. Nothing of the wait may be touched afterwards.
+    void resume();
+    /// Throws what the wait ends with when it was interrupted. Call first in await_resume.
+    void check() const {
+        if (interrupted_) rethrow();
+    }
+    bool interrupted() const noexcept { return interrupted_; }
+    activity& current() const noexcept { return *activity_; }
+
+    /// The activity was cancelled: stop waiting. Either call resume at once, or later when what is waited for has let go.
+    virtual void interrupt() noexcept = 0;
+    /// What the interrupted wait throws.
+    [[noreturn]] virtual void rethrow() const { throw cancelled(); }
+
+private:
+    friend class activity;
+    activity* activity_ = nullptr;
+    std::coroutine_handle<> waiting_;
+    bool interrupted_ = false;
+};
+
+/// A root task and every task it awaits: one line of execution on one loop.
+/// Owned by whoever started it, who must keep it until its `done` was called (see start below).
+class activity {
+public:
+    explicit activity(keel::loop& loop, activity* parent = nullptr) noexcept;
+    activity(const activity&) = delete;
+    activity& operator=(const activity&) = delete;
+    ~activity();
+
+    keel::loop& loop() const noexcept { return *loop_; }
+    bool stopped() const noexcept { return stopped_; }
+
+    /// Cancels: the pending wait throws, or the next one if none is pending. Children are cancelled too. Once is as good as twice.
+    void stop() noexcept;
+    /// Makes the pending (or next) wait throw without cancelling the activity for good.
+    void nudge() noexcept;
+    /// Takes back a nudge that no wait has met.
+    void forget_nudge() noexcept {
+        if (!stopped_) interruption_due_ = false;
+    }
+
+private:
+    friend class wait;
+
+    keel::loop* loop_;
+    wait* waiting_ = nullptr;
+    bool stopped_ = false;
+    bool interruption_due_ = false;
+
+    // The tree of activities: cancellation travels down.
+    activity* parent_;
+    activity* first_child_ = nullptr;
+    activity* next_ = nullptr;
+    activity* previous_ = nullptr;
+};
+
+struct promise_base {
+    activity* current = nullptr;
+    std::coroutine_handle<> continuation;
+
+    static void* operator new(std::size_t bytes) { return allocate_frame(bytes); }
+    static void operator delete(void* frame, std::size_t bytes) noexcept { free_frame(frame, bytes); }
+
+    std::suspend_always initial_suspend() noexcept { return {}; }
+
+    struct final_awaiter {
+        bool await_ready() const noexcept { return false; }
+        template <class Promise>
+        std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> finished) const noexcept {
+            return finished.promise().continuation;
+        }
+        void await_resume() const noexcept {}
+    };
+    final_awaiter final_suspend() noexcept { return {}; }
+};
+
+template <class Promise>
+bool wait::begin(std::coroutine_handle<Promise> waiting) noexcept {
+    static_assert(std::is_base_of_v<promise_base, Promise>,
+                  "keel: this can be awaited only in a coroutine that returns keel::task; "
+                  "from an Asio coroutine use keel::spawn of keel/asio.hpp");
+    activity_ = waiting.promise().current;
+    waiting_ = waiting;
+    if (activity_->interruption_due_) {
+        activity_->interruption_due_ = false;
+        interrupted_ = true;
+        return false;
+    }
+    activity_->waiting_ = this;
+    return true;
+}
+
+template <class T>
+struct task_promise;
+
+template <class T>
+struct task_awaiter {
+    std::coroutine_handle<task_promise<T>> child;
+
+    bool await_ready() const noexcept { return false; }
+    template <class Promise>
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> parent) const noexcept {
+        static_assert(std::is_base_of_v<promise_base, Promise>,
+                      "keel: a keel::task can be awaited only in a coroutine that returns keel::task; "
+                      "from an Asio coroutine use keel::spawn of keel/asio.hpp");
+        child.promise().continuation = parent;
+        child.promise().current = parent.promise().current;
+        return child;
+    }
+    T await_resume() const { return child.promise().take(); }
+};
+
+}  // namespace detail
+
+/// A lazy coroutine. Await it once, or hand it to something that runs tasks.
+template <class T = void>
+class [[nodiscard("keel: a task does nothing until it is awaited")]] task {
+public:
+    using promise_type = detail::task_promise<T>;
+    using value_type = T;
+
+    task() noexcept = default;
+    task(task&& other) noexcept : frame_(std::exchange(other.frame_, nullptr)) {}
+    task& operator=(task&& other) noexcept {
+        if (this != &other) {
+            if (frame_) frame_.destroy();
+            frame_ = std::exchange(other.frame_, nullptr);
+        }
+        return *this;
+    }
+    ~task() {
+        if (frame_) frame_.destroy();
+    }
+
+    explicit operator bool() const noexcept { return static_cast<bool>(frame_); }
+
+    detail::task_awaiter<T> operator co_await() && noexcept { return {frame_}; }
+
+private:
+    friend detail::task_promise<T>;
+    explicit task(std::coroutine_handle<promise_type> frame) noexcept : frame_(frame) {}
+    std::coroutine_handle<promise_type> frame_;
+};
+
+namespace detail {
+
+template <class T>
+struct task_promise : promise_base {
+    std::variant<std::monostate, T, std::exception_ptr> outcome;
+
+    task<T> get_return_object() noexcept {
+        return task<T>(std::coroutine_handle<task_promise>::from_promise(*this));
+    }
+    void unhandled_exception() noexcept { outcome.template emplace<2>(std::current_exception()); }
+    template <class U>
+        requires std::is_convertible_v<U&&, T>
+    void return_value(U&& value) {
+        outcome.template emplace<1>(std::forward<U>(value));
+    }
+    T take() {
+        if (outcome.index() == 2) std::rethrow_exception(std::get<2>(outcome));
+        return std::move(std::get<1>(outcome));
+    }
+};
+
+template <>
+struct task_promise<void> : promise_base {
+    std::exception_ptr failure;
+
+    task<void> get_return_object() noexcept {
+        return task<void>(std::coroutine_handle<task_promise>::from_promise(*this));
+    }
+    void unhandled_exception() noexcept { failure = std::current_exception(); }
+    void return_void() noexcept {}
+    void take() {
+        if (failure) std::rethrow_exception(failure);
+    }
+};
+
+/// The frame at the bottom of an activity. It frees itself when it ends.
+struct root {
+    struct promise_type : promise_base {
+        root get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
+        std::suspend_never final_suspend() noexcept { return {}; }
+        void return_void() noexcept {}
+        // `done` must not throw: there is nobody left to tell.
+        void unhandled_exception() noexcept { std::terminate(); }
+    };
+    std::coroutine_handle<promise_type> frame;
+};
+
+template <class T>
+using outcome = std::variant<std::exception_ptr, std::conditional_t<std::is_void_v<T>, std::monostate, T>>;
+
+template <class T, class Done>
+root run_root(task<T> work, Done done) {
+    outcome<T> result;
+    try {
+        if constexpr (std::is_void_v<T>) {
+            co_await std::move(work);
+            result.template emplace<1>();
+        } else {
+            result.template emplace<1>(co_await std::move(work));
+        }
+    } catch (...) {  // handed on, whatever it is
+        result.template emplace<0>(std::current_exception());
+    }
+    work = {};  // the task's frame ends before anyone hears of it
+    done(std::move(result));
+}
+
+/// Runs a task as `line`, at once and on this thread until its first wait. `done(outcome<T>)` is called exactly once,
+/// on the loop, perhaps before start returns; it may end the activity. It must not throw.
+template <class T, class Done>
+void start(activity& line, task<T> work, Done done) {
+    root r = run_root<T, Done>(std::move(work), std::move(done));
+    r.frame.promise().current = &line;
+    r.frame.resume();
+}
+
+}  // namespace detail
+
+}  // namespace keel

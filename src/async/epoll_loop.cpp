@@ -1,0 +1,204 @@
+#include "async/epoll_loop.hpp"
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <system_error>
+
+namespace keel {
+
+namespace {
+
+[[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+
+std::uint32_t bits_for(unsigned events) noexcept {
+    // Errors and hang-ups are always told. With nothing else wanted they would be told for ever, so then only once.
+    if (events == 0) return EPOLLONESHOT;
+    std::uint32_t bits = 0;
+    if (events & reactor::readable) bits |= EPOLLIN;
+    if (events & reactor::writable) bits |= EPOLLOUT;
+    return bits;
+}
+
+}  // namespace
+
+struct epoll_loop::entry {
+    int fd;
+    watcher* who;  // null: forgotten
+    unsigned wanted = 0;
+    bool disarmed = false;
+};
+
+class epoll_loop::held_entry final : public watch {
+public:
+    held_entry(std::shared_ptr<epoll_loop> owner, std::unique_ptr<entry> e) noexcept
+        : owner_(std::move(owner)), entry_(std::move(e)) {}
+    ~held_entry() override {
+        // The descriptor may be shared with another process: closing it would not take it out of the set.
+        if (owner_->epoll_ >= 0) ::epoll_ctl(owner_->epoll_, EPOLL_CTL_DEL, entry_->fd, nullptr);
+        entry_->who = nullptr;
+        owner_->forget(std::move(entry_));
+    }
+    void want(unsigned events) override {
+        if (owner_->epoll_ < 0 || (events == entry_->wanted && !entry_->disarmed)) return;
+        epoll_event e{};
+        e.events = bits_for(events);
+        e.data.ptr = entry_.get();
+        if (::epoll_ctl(owner_->epoll_, EPOLL_CTL_MOD, entry_->fd, &e) != 0) fail("epoll_ctl");
+        entry_->wanted = events;
+        entry_->disarmed = false;
+    }
+
+private:
+    std::shared_ptr<epoll_loop> owner_;
+    std::unique_ptr<entry> entry_;
+};
+
+epoll_loop::epoll_loop() {
+    epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+    if (epoll_ < 0) fail("epoll_create1");
+    wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    epoll_event e{};
+    e.events = EPOLLIN | EPOLLET;  // by edge: the counter is never read
+    if (wake_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &e) != 0) {
+        int error = errno;
+        ::close(epoll_);
+        if (wake_ >= 0) ::close(wake_);
+        throw std::system_error(error, std::generic_category(), "eventfd");
+    }
+}
+
+epoll_loop::~epoll_loop() { end(); }
+
+void epoll_loop::end() noexcept {
+    std::vector<std::function<void()>> dropped;
+    {
+        std::lock_guard lock(mutex_);
+        if (ended_) return;
+        ended_ = true;
+        dropped.swap(posted_);
+        ::close(std::exchange(epoll_, -1));
+        ::close(std::exchange(wake_, -1));
+    }
+    stopping_ = true;
+    batch_.clear();
+    timers_.clear();
+}
+
+bool epoll_loop::post(std::function<void()> work) {
+    std::lock_guard lock(mutex_);
+    if (ended_) return false;
+    posted_.push_back(std::move(work));
+    if (sleeping_) {
+        sleeping_ = false;
+        wake();
+    }
+    return true;
+}
+
+void epoll_loop::wake() noexcept {
+    const std::uint64_t one = 1;
+    // It fails only when the counter is full, after 2^64 wake-ups.
+    [[maybe_unused]] ssize_t n = ::write(wake_, &one, sizeof one);
+}
+
+void epoll_loop::stop() noexcept {
+    stopping_ = true;
+    std::lock_guard lock(mutex_);
+    if (!ended_) wake();
+}
+
+loop::timer epoll_loop::start_timer(time_point when, std::function<void()> work) {
+    if (epoll_ < 0) return 0;
+    return timers_.add(when, std::move(work));
+}
+
+std::unique_ptr<reactor::watch> epoll_loop::watch_descriptor(int fd, watcher& who) {
+    auto e = std::make_unique<entry>(entry{fd, &who});
+    epoll_event event{};
+    event.events = bits_for(0);
+    event.data.ptr = e.get();
+    if (::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0) {
+        if (errno == EPERM) return nullptr;
+        fail("epoll_ctl");
+    }
+    return std::make_unique<held_entry>(std::static_pointer_cast<epoll_loop>(shared_from_this()), std::move(e));
+}
+
+void epoll_loop::forget(std::unique_ptr<entry> e) noexcept {
+    if (dispatching_) forgotten_.push_back(std::move(e));
+}
+
+int epoll_loop::wait_milliseconds() const noexcept {
+    if (timers_.empty()) return -1;
+    duration left = timers_.next() - now();
+    if (left <= duration::zero()) return 0;
+    // Rounded up: waking early would only spin.
+    auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+    return static_cast<int>(std::min<long long>(milliseconds, INT_MAX));
+}
+
+void epoll_loop::run_turn(bool may_wait) {
+    std::shared_ptr<reactor> alive = shared_from_this();  // what runs may drop the last reference
+    detail::turn here(runner_);
+    if (batch_.empty()) {
+        std::lock_guard lock(mutex_);
+        batch_.take(posted_);
+    }
+    batch_.run();
+    if (!timers_.empty()) {
+        time_point moment = now();
+        while (std::function<void()> due = timers_.take_due(moment)) due();
+    }
+    if (epoll_ < 0) return;
+
+    int timeout = may_wait && !stopping_ ? wait_milliseconds() : 0;
+    if (timeout != 0) {
+        std::lock_guard lock(mutex_);
+        if (posted_.empty()) {
+            sleeping_ = true;
+        } else {
+            timeout = 0;
+        }
+    }
+    std::array<epoll_event, 64> events;
+    int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), timeout);
+    if (timeout != 0) {
+        std::lock_guard lock(mutex_);
+        sleeping_ = false;
+    }
+    if (count < 0 && errno != EINTR) fail("epoll_wait");
+
+    struct dispatch {
+        epoll_loop& self;
+        explicit dispatch(epoll_loop& l) noexcept : self(l) { self.dispatching_ = true; }
+        ~dispatch() {
+            self.dispatching_ = false;
+            self.forgotten_.clear();
+        }
+    } dispatching(*this);
+    for (int i = 0; i < count; ++i) {
+        const epoll_event& event = events[static_cast<std::size_t>(i)];
+        auto* e = static_cast<entry*>(event.data.ptr);
+        if (!e || !e->who) continue;  // the wake-up; or forgotten by an earlier one of these
+        unsigned told = 0;
+        if (event.events & EPOLLIN) told |= readable;
+        if (event.events & EPOLLOUT) told |= writable;
+        if (event.events & (EPOLLERR | EPOLLHUP)) told |= broken;
+        if (e->wanted == 0) e->disarmed = true;
+        e->who->on_ready(told & (e->wanted | broken));
+    }
+}
+
+void epoll_loop::run() {
+    while (!stopping_ && epoll_ >= 0) run_turn(true);
+    if (epoll_ >= 0) run_turn(false);
+    stopping_ = false;
+}
+
+}  // namespace keel

@@ -1,0 +1,18 @@
+#include <keel/error.hpp>
+
+namespace keel {
+
+std::string_view name_of(error_kind kind) noexcept {
+    switch (kind) {
+        case error_kind::rejected: return "rejected";
+        case error_kind::bad_message: return "bad message";
+        case error_kind::closed: return "connection closed";
+        case error_kind::timed_out: return "timed out";
+        case error_kind::cancelled: return "cancelled";
+        case error_kind::unauthorized: return "unauthorized";
+        case error_kind::unavailable: return "unavailable";
+    }
+    return "unknown";
+}
+
+}  // namespace keel

@@ -1,0 +1,117 @@
+#include <keel/task.hpp>
+
+#include <array>
+
+namespace keel::detail {
+
+namespace {
+
+// Coroutine frames come and go at the rate of requests, in a handful of sizes. Each thread keeps a few of each size.
+constexpr std::size_t step = 64;
+constexpr std::size_t sizes = 32;  // up to 2 KiB
+constexpr std::size_t kept_per_size = 64;
+
+struct frame_pool {
+    struct node {
+        node* next;
+    };
+    struct shelf {
+        node* first = nullptr;
+        std::size_t count = 0;
+    };
+    std::array<shelf, sizes> shelves;
+
+    ~frame_pool() {
+        for (shelf& s : shelves) {
+            while (s.first) {
+                node* n = std::exchange(s.first, s.first->next);
+                ::operator delete(n);
+            }
+        }
+    }
+};
+
+thread_local frame_pool pool;
+
+}  // namespace
+
+void* allocate_frame(std::size_t bytes) {
+    std::size_t index = (bytes + step - 1) / step;
+    if (index >= sizes) return ::operator new(bytes);
+    auto& shelf = pool.shelves[index];
+    if (!shelf.first) return ::operator new(index * step);
+    --shelf.count;
+    return std::exchange(shelf.first, shelf.first->next);
+}
+
+void free_frame(void* frame, std::size_t bytes) noexcept {
+    std::size_t index = (bytes + step - 1) / step;
+    if (index >= sizes) return ::operator delete(frame);
+    auto& shelf = pool.shelves[index];
+    if (shelf.count >= kept_per_size) return ::operator delete(frame);
+    ++shelf.count;
+    shelf.first = new (frame) frame_pool::node{shelf.first};
+}
+
+void wait::leave() noexcept {
+    activity_->waiting_ = nullptr;
+}
+
+void wait::resume() {
+    if (activity_->waiting_ == this) activity_->waiting_ = nullptr;
+    waiting_.resume();
+}
+
+activity::activity(keel::loop& loop, activity* parent) noexcept : loop_(&loop), parent_(parent) {
+    if (!parent_) return;
+    next_ = parent_->first_child_;
+    if (next_) next_->previous_ = this;
+    parent_->first_child_ = this;
+    if (parent_->stopped_) {
+        stopped_ = true;
+        interruption_due_ = true;
+    }
+}
+
+activity::~activity() {
+    if (previous_) {
+        previous_->next_ = next_;
+    } else if (parent_) {
+        parent_->first_child_ = next_;
+    }
+    if (next_) next_->previous_ = previous_;
+    // Children that outlive their parent (an abandoned handler's) stand alone from here on.
+    for (activity* child = first_child_; child;) {
+        activity* following = child->next_;
+        child->parent_ = child->next_ = child->previous_ = nullptr;
+        child = following;
+    }
+}
+
+void activity::nudge() noexcept {
+    if (!waiting_) {
+        interruption_due_ = true;
+        return;
+    }
+    wait* w = std::exchange(waiting_, nullptr);
+    w->interrupted_ = true;
+    w->interrupt();
+}
+
+void activity::stop() noexcept {
+    if (stopped_) return;
+    stopped_ = true;
+    // Children first: interrupting ourselves may run us to the end. A child that ends while being stopped leaves the
+    // list, so start over after each; stopped ones are passed by.
+    for (activity* child = first_child_; child;) {
+        if (child->stopped_) {
+            child = child->next_;
+        } else {
+            child->stop();
+            child = first_child_;
+        }
+    }
+    nudge();
+}
+
+}  // namespace keel::detail

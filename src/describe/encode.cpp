@@ -1,0 +1,217 @@
+// Described values to JSON: as a value, and as text.
+
+#include <keel/describe.hpp>
+
+#include "scalars.hpp"
+
+namespace keel::detail {
+
+namespace {
+
+// The accessors take what they may change; here nothing is changed.
+void* reachable(const void* p) noexcept { return const_cast<void*>(p); }
+
+const void* element_at(const void* first, std::size_t i, const type_table& element) noexcept {
+    return static_cast<const char*>(first) + i * element.size;
+}
+
+const void* content_of(const type_table& t, const void* from) noexcept { return t.nullable->content(reachable(from)); }
+
+/// Absent members are left out; absent elements are null.
+bool absent(const field& f, const void* member) noexcept {
+    return f.type->kind == shape::nullable && content_of(*f.type, member) == nullptr;
+}
+
+bool holds_nothing(const type_table& t, const void* from) noexcept {
+    return t.variant->index(from) == std::variant_npos;
+}
+
+// ---- as a value ----
+
+json::value encode_elements(const type_table& element, const void* first, std::size_t count) {
+    json::value made = json::array();
+    made.reserve(count);
+    for (std::size_t i = 0; i < count; ++i) made.push_back(encode(element, element_at(first, i, element)));
+    return made;
+}
+
+json::value encode_object(const struct_table& table, const void* from) {
+    json::value made = json::object();
+    made.reserve(table.count);
+    for (std::size_t i = 0; i < table.count; ++i) {
+        const field& f = table.fields[i];
+        const void* member = f.reach(reachable(from));
+        if (!absent(f, member)) made.append(f.wire, encode(*f.type, member));
+    }
+    return made;
+}
+
+json::value encode_map(const type_table& t, const void* from) {
+    struct state {
+        json::value made = json::object();
+        const type_table& element;
+    } s{.element = *t.element};
+    t.map->each(from, &s, [](void* context, std::string_view key, const void* content) {
+        auto& [made, element] = *static_cast<state*>(context);
+        made.append(key, encode(element, content));
+        return true;
+    });
+    return std::move(s.made);
+}
+
+json::value encode_bits(const type_table& t, const void* from) {
+    json::value made = json::array();
+    for (std::size_t i = 0, n = t.bits->count(from); i < n; ++i) made.push_back(t.bits->test(from, i));
+    return made;
+}
+
+}  // namespace
+
+json::value encode(const type_table& t, const void* from) {
+    switch (t.kind) {
+        case shape::null: return nullptr;
+        case shape::boolean: return *static_cast<const bool*>(from);
+        case shape::integer:
+            if (t.is_signed) return load_signed(t, from);
+            return load_bits(t, from);
+        case shape::real: return load_real(t, from);
+        case shape::string: return *static_cast<const std::string*>(from);
+        case shape::enumeration: {
+            const enum_name* name = name_of_value(t, from);
+            // A value without a name has no place in JSON either; `write_json` refuses it.
+            if (name == nullptr) throw json::error("an enum holds a value that its description does not name");
+            return name->wire;
+        }
+        case shape::nullable: {
+            const void* content = content_of(t, from);
+            return content != nullptr ? encode(*t.element, content) : nullptr;
+        }
+        case shape::list: {
+            const auto [first, count] = t.list->elements(reachable(from));
+            return encode_elements(*t.element, first, count);
+        }
+        case shape::bits: return encode_bits(t, from);
+        case shape::array: return encode_elements(*t.element, from, t.count);
+        case shape::map: return encode_map(t, from);
+        case shape::variant:
+            if (holds_nothing(t, from)) throw json::error("a variant holds nothing");
+            return encode(*t.alternatives[t.variant->index(from)], t.variant->content(from));
+        case shape::any: return *static_cast<const json::value*>(from);
+        case shape::object: return encode_object(t.fields(), from);
+    }
+    return nullptr;
+}
+
+// ---- as text ----
+
+namespace {
+
+bool write_any(std::string& out, const type_table& t, const void* from);
+
+bool write_elements(std::string& out, const type_table& element, const void* first, std::size_t count) {
+    out += '[';
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i != 0) out += ',';
+        if (!write_any(out, element, element_at(first, i, element))) return false;
+    }
+    out += ']';
+    return true;
+}
+
+bool write_object(std::string& out, const struct_table& table, const void* from) {
+    char before = '{';
+    for (std::size_t i = 0; i < table.count; ++i) {
+        const field& f = table.fields[i];
+        const void* member = f.reach(reachable(from));
+        if (absent(f, member)) continue;
+        out += before;
+        before = ',';
+        if (f.plain) {
+            out += '"';
+            out += f.wire;
+            out += "\":";
+        } else {
+            if (!json::write_string(out, f.wire)) return false;
+            out += ':';
+        }
+        if (!write_any(out, *f.type, member)) return false;
+    }
+    if (before == '{') out += '{';
+    out += '}';
+    return true;
+}
+
+bool write_map(std::string& out, const type_table& t, const void* from) {
+    struct state {
+        std::string& out;
+        const type_table& element;
+        char before = '{';
+    } s{.out = out, .element = *t.element};
+    const bool good = t.map->each(from, &s, [](void* context, std::string_view key, const void* content) {
+        auto& [text, element, before] = *static_cast<state*>(context);
+        text += before;
+        before = ',';
+        if (!json::write_string(text, key)) return false;
+        text += ':';
+        return write_any(text, element, content);
+    });
+    if (s.before == '{') out += '{';
+    out += '}';
+    return good;
+}
+
+void write_bits(std::string& out, const type_table& t, const void* from) {
+    out += '[';
+    for (std::size_t i = 0, n = t.bits->count(from); i < n; ++i) {
+        if (i != 0) out += ',';
+        out += t.bits->test(from, i) ? "true" : "false";
+    }
+    out += ']';
+}
+
+bool write_any(std::string& out, const type_table& t, const void* from) {
+    switch (t.kind) {
+        case shape::null: out += "null"; return true;
+        case shape::boolean: out += *static_cast<const bool*>(from) ? "true" : "false"; return true;
+        case shape::integer:
+            if (t.is_signed) json::write_int(out, load_signed(t, from));
+            else json::write_uint(out, load_bits(t, from));
+            return true;
+        case shape::real: return json::write_double(out, load_real(t, from));
+        case shape::string: return json::write_string(out, *static_cast<const std::string*>(from));
+        case shape::enumeration: {
+            const enum_name* name = name_of_value(t, from);
+            return name != nullptr && json::write_string(out, name->wire);
+        }
+        case shape::nullable: {
+            const void* content = content_of(t, from);
+            if (content != nullptr) return write_any(out, *t.element, content);
+            out += "null";
+            return true;
+        }
+        case shape::list: {
+            const auto [first, count] = t.list->elements(reachable(from));
+            return write_elements(out, *t.element, first, count);
+        }
+        case shape::bits: write_bits(out, t, from); return true;
+        case shape::array: return write_elements(out, *t.element, from, t.count);
+        case shape::map: return write_map(out, t, from);
+        case shape::variant:
+            return !holds_nothing(t, from) &&
+                   write_any(out, *t.alternatives[t.variant->index(from)], t.variant->content(from));
+        case shape::any: return json::write(out, *static_cast<const json::value*>(from));
+        case shape::object: return write_object(out, t.fields(), from);
+    }
+    return false;
+}
+
+}  // namespace
+
+bool write_json(std::string& out, const type_table& t, const void* from) {
+    const std::size_t before = out.size();
+    if (write_any(out, t, from)) return true;
+    out.resize(before);
+    return false;
+}
+
+}  // namespace keel::detail

@@ -1,0 +1,72 @@
+#include "number.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <system_error>
+
+namespace keel::json::detail {
+
+namespace {
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+/// The numbers that from_chars alone does not settle. It reports "out of range" both for what is too large and for what
+/// is too small, and it may give up on exponents of many digits, which a long row of zeros can make harmless again.
+std::optional<double> odd_to_double(const char* p, const char* end) {
+    const double sign = *p == '-' ? -1.0 : 1.0;
+    if (*p == '-') ++p;
+
+    // As 0.digits times ten to the power of `scale`.
+    std::string digits;
+    long long scale = 0;
+    bool after_point = false;
+    for (; p != end && (is_digit(*p) || *p == '.'); ++p) {
+        if (*p == '.') {
+            after_point = true;
+        } else if (*p == '0' && digits.empty()) {
+            if (after_point) --scale;
+        } else {
+            digits += *p;
+            if (!after_point) ++scale;
+        }
+    }
+    if (digits.empty()) return sign * 0.0;
+    if (p != end) {
+        ++p;  // e
+        const bool negative = *p == '-';
+        if (*p == '-' || *p == '+') ++p;
+        constexpr long long huge = 1'000'000'000'000'000'000;  // no text is as long as that
+        long long exponent = 0;
+        for (; p != end; ++p) exponent = std::min(exponent * 10 + (*p - '0'), huge / 10);
+        scale += negative ? -exponent : exponent;
+    }
+    if (scale > 400) return std::nullopt;
+    if (scale < -400) return sign * 0.0;
+
+    const std::string plain = "0." + digits + 'e' + std::to_string(scale);
+    double d = 0;
+    if (std::from_chars(plain.data(), plain.data() + plain.size(), d).ec == std::errc()) return sign * d;
+    if (scale > 0) return std::nullopt;
+    return sign * 0.0;
+}
+
+}  // namespace
+
+std::optional<double> to_double(const char* begin, const char* end) {
+    double d = 0;
+    // The exponent has five digits at most unless the text around it is long as well.
+    if (end - begin < 64) {
+        const auto [at, status] = std::from_chars(begin, end, d);
+        if (status == std::errc() && at == end) return d;
+        return odd_to_double(begin, end);
+    }
+    const char* e = std::find_if(begin, end, [](char c) { return c == 'e' || c == 'E'; });
+    if (end - e <= 5) {
+        const auto [at, status] = std::from_chars(begin, end, d);
+        if (status == std::errc() && at == end) return d;
+    }
+    return odd_to_double(begin, end);
+}
+
+}  // namespace keel::json::detail

@@ -1,0 +1,525 @@
+#include "arena.hpp"
+#include "container.hpp"
+#include "key_index.hpp"
+#include "number.hpp"
+#include "scan.hpp"
+#include "utf8.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <memory>
+#include <new>
+
+// One pass over the text, no recursion. Finished values wait on a stack; when a container closes, its cells move from
+// there into a block of exactly the right size.
+
+namespace keel::json {
+
+namespace detail {
+
+/// How the reader makes borrowed values, in memory that holds nothing yet.
+struct builder {
+    static void null(void* at) noexcept { new (at) value(); }
+    static void boolean(void* at, bool b) noexcept { new (at) value(b); }
+    static void real(void* at, double d) noexcept { new (at) value(d); }
+    static void integer(void* at, std::int64_t n) noexcept { new (at) value(n); }
+    static void unsigned_integer(void* at, std::uint64_t n) noexcept { new (at) value(n); }
+
+    static void string(void* at, const char* text, std::size_t size) noexcept {
+        auto* v = new (at) value();
+        v->kind_ = kind::string;
+        v->borrowed_ = true;
+        v->size_ = static_cast<std::uint32_t>(size);
+        v->text_ = text;
+    }
+
+    static void block(void* at, kind k, container* cells, std::size_t size) noexcept {
+        auto* v = new (at) value();
+        v->kind_ = k;
+        v->borrowed_ = true;
+        v->size_ = static_cast<std::uint32_t>(size);
+        v->container_ = cells;
+    }
+
+    // A container that is still open lies on the stack as a marker: its kind, and where the marker of the container
+    // around it lies.
+    static void marker(void* at, kind k, std::size_t outer) noexcept {
+        auto* v = new (at) value();
+        v->kind_ = k;
+        v->borrowed_ = true;
+        v->uint_ = outer;
+    }
+    static std::size_t outer_of(const value& marker) noexcept { return static_cast<std::size_t>(marker.uint_); }
+
+    static void drop_name(member& m) noexcept { m.name.forget(); }
+};
+
+namespace {
+
+/// Memory for values without running constructors or destructors: all that lies here is borrowed.
+class cell_stack {
+public:
+    static constexpr std::size_t keep = 64 * 1024 / sizeof(value);
+
+    value* begin() noexcept { return data_.get(); }
+    std::size_t size() const noexcept { return size_; }
+    /// Room for one more.
+    void* push() {
+        if (size_ == room_) grow();
+        return data_.get() + size_++;
+    }
+    void shrink(std::size_t size) noexcept { size_ = size; }
+    void clear() noexcept {
+        size_ = 0;
+        if (room_ > keep) {
+            data_.reset();
+            room_ = 0;
+        }
+    }
+
+private:
+    struct free_memory {
+        void operator()(value* p) const noexcept { ::operator delete(p); }
+    };
+
+    void grow() {
+        const std::size_t room = std::max<std::size_t>(room_ * 2, 64);
+        std::unique_ptr<value, free_memory> larger(static_cast<value*>(::operator new(room * sizeof(value))));
+        if (size_ != 0) std::memcpy(static_cast<void*>(larger.get()), data_.get(), size_ * sizeof(value));
+        data_ = std::move(larger);
+        room_ = room;
+    }
+
+    std::unique_ptr<value, free_memory> data_;
+    std::size_t size_ = 0;
+    std::size_t room_ = 0;
+};
+
+inline bool is_digit(char c) noexcept { return static_cast<unsigned char>(c - '0') < 10; }
+
+inline int hex_digit(char c) noexcept {
+    if (is_digit(c)) return c - '0';
+    const char lower = static_cast<char>(c | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/// Of members with one name the first keeps its place and gets the content of the last. Returns how many are left.
+std::size_t merge_many(member* members, std::size_t count) {
+    key_index index;
+    if (!index.build({members, count})) throw std::bad_alloc();
+    const auto sorted = index.entries();
+    // Equal names are neighbours, the earliest first.
+    std::size_t left = count;
+    for (std::size_t i = 0; i != sorted.size();) {
+        member& first = members[sorted[i].place];
+        std::size_t j = i + 1;
+        while (j != sorted.size() && sorted[j].hash == sorted[i].hash && members[sorted[j].place].key() == first.key()) ++j;
+        for (std::size_t k = i + 1; k < j; ++k) {
+            first.content = std::move(members[sorted[k].place].content);
+            builder::drop_name(members[sorted[k].place]);
+            --left;
+        }
+        i = j;
+    }
+    if (left == count) return count;
+    member* out = members;
+    for (member* in = members; in != members + count; ++in) {
+        if (!in->name.is_string()) continue;
+        if (out != in) *out = std::move(*in);
+        ++out;
+    }
+    return left;
+}
+
+std::size_t merge_few(member* members, std::size_t count) noexcept {
+    // A bit per name seen, by length and first and last character: mostly it shows at once that a name is new.
+    std::uint64_t seen = 0;
+    std::size_t left = 0;
+    for (std::size_t i = 0; i != count; ++i) {
+        const std::string_view key = members[i].key();
+        std::size_t mark = key.size();
+        if (mark != 0) mark += static_cast<unsigned char>(key.front()) * 5u + static_cast<unsigned char>(key.back()) * 11u;
+        const std::uint64_t bit = std::uint64_t{1} << mark % 64;
+        if ((seen & bit) != 0) {
+            member* const end = members + left;
+            member* const same = std::find_if(members, end, [&](const member& m) { return m.key() == key; });
+            if (same != end) {
+                same->content = std::move(members[i].content);
+                continue;
+            }
+        }
+        seen |= bit;
+        if (left != i) members[left] = std::move(members[i]);
+        ++left;
+    }
+    return left;
+}
+
+/// Reads one text. Functions take the place where they start and return the place behind what they read, or nullptr
+/// when error_ is set.
+class reader {
+public:
+    reader(std::string_view text, std::size_t max_depth, arena& memory, cell_stack& cells, parse_error& error) noexcept
+        : begin_(text.data()), end_(text.data() + text.size()), max_depth_(max_depth), memory_(memory), cells_(cells),
+          error_(error) {}
+
+    /// Leaves the value as the only one on the stack.
+    bool read() {
+        const char* p = begin_;
+        for (;;) {
+            p = read_start(p);
+            if (!p) return false;
+            if (!complete_) continue;
+
+            // Behind a complete value: the end, another value, or the end of the container, which is then complete.
+            for (;;) {
+                if (depth_ == 0) {
+                    p = skip_space(p);
+                    return p == end_ || fail(p, "text after the value");
+                }
+                p = skip_space(p);
+                if (p == end_) return fail(p, "unexpected end") != nullptr;
+                if (*p == ',') {
+                    ++p;
+                    if (in_object_ && !(p = read_name(p))) return false;
+                    break;
+                }
+                if (*p != (in_object_ ? '}' : ']')) {
+                    return fail(p, in_object_ ? "expected ',' or '}'" : "expected ',' or ']'") != nullptr;
+                }
+                p = close(p);
+                if (!p) return false;
+            }
+        }
+    }
+
+private:
+    const char* fail(const char* at, const char* what) noexcept {
+        error_ = {static_cast<std::size_t>(at - begin_), what};
+        return nullptr;
+    }
+
+    const char* skip_space(const char* p) const noexcept {
+        while (p != end_ && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')) ++p;
+        return p;
+    }
+
+    /// A scalar or an empty container, which are complete, or the start of a container up to its first value.
+    const char* read_start(const char* p) {
+        complete_ = true;
+        p = skip_space(p);
+        if (p == end_) return fail(p, "unexpected end");
+        switch (*p) {
+        case '"': return read_string(p + 1, cells_.push());
+        case '{': return open(p, kind::object);
+        case '[': return open(p, kind::array);
+        case 't': builder::boolean(cells_.push(), true); return expect(p, "true");
+        case 'f': builder::boolean(cells_.push(), false); return expect(p, "false");
+        case 'n': builder::null(cells_.push()); return expect(p, "null");
+        case '-':
+        case '0':
+        case '1':
+        case '2':
+        case '3':
+        case '4':
+        case '5':
+        case '6':
+        case '7':
+        case '8':
+        case '9': return read_number(p, cells_.push());
+        default: return fail(p, "expected a value");
+        }
+    }
+
+    const char* expect(const char* p, std::string_view word) noexcept {
+        for (const char c : word) {
+            if (p == end_) return fail(p, "unexpected end");
+            if (*p != c) return fail(p, "expected a value");
+            ++p;
+        }
+        return p;
+    }
+
+    const char* open(const char* p, kind k) {
+        if (depth_ == max_depth_) return fail(p, "nested too deeply");
+        p = skip_space(p + 1);
+        if (p == end_) return fail(p, "unexpected end");
+        const bool object = k == kind::object;
+        if (*p == (object ? '}' : ']')) {
+            builder::block(cells_.push(), k, nullptr, 0);
+            return p + 1;
+        }
+        const std::size_t at = cells_.size();
+        builder::marker(cells_.push(), k, open_);
+        open_ = at;
+        in_object_ = object;
+        ++depth_;
+        complete_ = false;
+        return object ? read_name(p) : p;
+    }
+
+    const char* close(const char* p) {
+        value* const marker = cells_.begin() + open_;
+        std::size_t count = cells_.size() - open_ - 1;
+        if (in_object_) {
+            auto* members = reinterpret_cast<member*>(marker + 1);
+            count /= 2;
+            count = count <= few_members ? merge_few(members, count) : merge_many(members, count);
+        }
+        if (count > container::max_size) return fail(p, "too many elements");
+        const std::size_t cells = in_object_ ? count * 2 : count;
+        auto* block = new (memory_.take(container::bytes_for(cells))) container{nullptr, cells};
+        std::memcpy(static_cast<void*>(block->begin()), marker + 1, cells * sizeof(value));
+
+        const std::size_t outer = builder::outer_of(*marker);
+        builder::block(marker, in_object_ ? kind::object : kind::array, block, count);
+        cells_.shrink(open_ + 1);
+        open_ = outer;
+        --depth_;
+        in_object_ = depth_ != 0 && cells_.begin()[open_].is_object();
+        return p + 1;
+    }
+
+    const char* read_name(const char* p) {
+        p = skip_space(p);
+        if (p == end_) return fail(p, "unexpected end");
+        if (*p != '"') return fail(p, "expected a member name");
+        p = read_string(p + 1, cells_.push());
+        if (!p) return nullptr;
+        p = skip_space(p);
+        if (p == end_) return fail(p, "unexpected end");
+        if (*p != ':') return fail(p, "expected ':'");
+        return p + 1;
+    }
+
+    /// From behind the opening quote.
+    const char* read_string(const char* p, void* into) {
+        const char* const start = p;
+        for (;;) {
+            p = skip_plain(p, end_);
+            if (p == end_) return fail(p, "unexpected end");
+            if (*p == '"') return finish_string(start, start, p, p + 1, into);
+            if (*p == '\\') return read_escaped(start, p, into);
+            if (is_ascii(*p)) return fail(p, "control character in a string");
+            if (!(p = read_non_ascii(p))) return nullptr;
+        }
+    }
+
+    const char* read_non_ascii(const char* p) noexcept {
+        const auto [next, valid] = skip_non_ascii(p, end_);
+        if (valid) return next;
+        return fail(next, next == end_ ? "unexpected end" : "invalid UTF-8");
+    }
+
+    const char* finish_string(const char* source, const char* text, const char* text_end, const char* next, void* into) {
+        const auto size = static_cast<std::size_t>(text_end - text);
+        if (size > container::max_size) return fail(source, "string too long");
+        builder::string(into, text, size);
+        return next;
+    }
+
+    /// From the first backslash on the string needs bytes of its own: at the open end of the arena.
+    const char* read_escaped(const char* const source, const char* p, void* into) {
+        char* text = memory_.open();
+        char* out = text;
+        const auto room_for = [&](std::size_t more) {
+            if (static_cast<std::ptrdiff_t>(more) <= memory_.limit() - out) return;
+            const auto used = static_cast<std::size_t>(out - text);
+            text = memory_.reopen(text, used, more);
+            out = text + used;
+        };
+        const auto add = [&](const char* from, const char* to) {
+            const auto size = static_cast<std::size_t>(to - from);
+            room_for(size);
+            if (size != 0) std::memcpy(out, from, size);
+            out += size;
+        };
+
+        add(source, p);
+        for (;;) {
+            // p is at something that is not plain.
+            if (*p == '"') {
+                memory_.close(out);
+                return finish_string(source, text, out, p + 1, into);
+            }
+            if (*p == '\\') {
+                char32_t c = 0;
+                if (!(p = read_escape(p + 1, c))) return nullptr;
+                room_for(4);
+                out = put_utf8(out, c);
+            } else if (is_ascii(*p)) {
+                return fail(p, "control character in a string");
+            } else {
+                const char* next = read_non_ascii(p);
+                if (!next) return nullptr;
+                add(p, next);
+                p = next;
+            }
+
+            const char* run = p;
+#if defined(__SSE2__)
+            // Copied as it is scanned: runs between escapes are short.
+            while (end_ - p >= 16) {
+                const __m128i bytes = load_16(p);
+                const unsigned marks = not_plain_16(bytes);
+                room_for(16);
+                _mm_storeu_si128(reinterpret_cast<__m128i*>(out), bytes);
+                const int plain = marks != 0 ? std::countr_zero(marks) : 16;
+                p += plain;
+                out += plain;
+                if (marks != 0) break;
+            }
+            run = p;
+#endif
+            p = skip_plain_portable(p, end_);
+            if (p != run) add(run, p);
+            if (p == end_) return fail(p, "unexpected end");
+        }
+    }
+
+    /// From behind the backslash.
+    const char* read_escape(const char* p, char32_t& c) noexcept {
+        if (p == end_) return fail(p, "unexpected end");
+        switch (*p) {
+        case '"':
+        case '\\':
+        case '/': c = static_cast<unsigned char>(*p); return p + 1;
+        case 'b': c = '\b'; return p + 1;
+        case 'f': c = '\f'; return p + 1;
+        case 'n': c = '\n'; return p + 1;
+        case 'r': c = '\r'; return p + 1;
+        case 't': c = '\t'; return p + 1;
+        case 'u': break;
+        default: return fail(p, "invalid escape");
+        }
+        const char* const digits = p + 1;
+        p = read_hex(digits, c);
+        if (!p || c < 0xD800 || c > 0xDFFF) return p;
+        // From here on the text is right only if it goes on as a pair, the second from \uDC00 to \uDFFF.
+        if (c >= 0xDC00) return fail(digits + 1, "unpaired surrogate");
+        for (const char wanted : {'\\', 'u'}) {
+            if (p == end_) return fail(p, "unexpected end");
+            if (*p != wanted) return fail(p, "unpaired surrogate");
+            ++p;
+        }
+        char32_t low = 0;
+        const char* const second = p;
+        p = read_hex(second, low);
+        if (!p) return nullptr;
+        if (low < 0xDC00 || low > 0xDFFF) return fail(hex_digit(*second) == 0xD ? second + 1 : second, "unpaired surrogate");
+        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+        return p;
+    }
+
+    const char* read_hex(const char* p, char32_t& c) noexcept {
+        c = 0;
+        for (int i = 0; i != 4; ++i, ++p) {
+            if (p == end_) return fail(p, "unexpected end");
+            const int digit = hex_digit(*p);
+            if (digit < 0) return fail(p, "invalid escape");
+            c = c << 4 | static_cast<char32_t>(digit);
+        }
+        return p;
+    }
+
+    const char* read_digits(const char* p) noexcept {
+        if (p == end_) return fail(p, "unexpected end");
+        if (!is_digit(*p)) return fail(p, "invalid number");
+        while (p != end_ && is_digit(*p)) ++p;
+        return p;
+    }
+
+    const char* read_number(const char* const start, void* into) {
+        const bool negative = *start == '-';
+        const char* p = negative ? start + 1 : start;
+        const char* const digits = p;
+        if (p == end_) return fail(p, "unexpected end");
+        if (!is_digit(*p)) return fail(p, "invalid number");
+        std::uint64_t n = 0;  // wraps when there are too many digits; then it is not used
+        if (*p == '0') {
+            ++p;
+            if (p != end_ && is_digit(*p)) return fail(p, "invalid number");
+        } else {
+            for (; p != end_ && is_digit(*p); ++p) n = n * 10 + static_cast<unsigned char>(*p - '0');
+        }
+        const char* const whole = p;
+        if (p != end_ && *p == '.' && !(p = read_digits(p + 1))) return nullptr;
+        if (p != end_ && (*p == 'e' || *p == 'E')) {
+            ++p;
+            if (p != end_ && (*p == '+' || *p == '-')) ++p;
+            if (!(p = read_digits(p))) return nullptr;
+        }
+        if (p == whole) {
+            constexpr std::ptrdiff_t always_fit = 19;  // digits in 64 bits
+            bool exact = p - digits <= always_fit;
+            if (!exact) exact = std::from_chars(digits, p, n).ec == std::errc();
+            if (exact && !negative) {
+                builder::unsigned_integer(into, n);
+                return p;
+            }
+            constexpr std::uint64_t lowest = std::uint64_t{1} << 63;
+            if (exact && n != 0 && n <= lowest) {
+                builder::integer(into, static_cast<std::int64_t>(~n + 1));
+                return p;
+            }
+            // -0 is left: as an integer it would lose its sign.
+        }
+        const auto d = to_double(start, p);
+        if (!d) return fail(start, "number out of range");
+        builder::real(into, *d);
+        return p;
+    }
+
+    const char* const begin_;
+    const char* const end_;
+    const std::size_t max_depth_;
+    arena& memory_;
+    cell_stack& cells_;
+    parse_error& error_;
+
+    std::size_t depth_ = 0;   // containers that are open
+    std::size_t open_ = 0;    // where the marker of the innermost one lies
+    bool in_object_ = false;  // what it is
+    bool complete_ = false;   // whether read_start read a whole value
+};
+
+}  // namespace
+
+}  // namespace detail
+
+struct document::arena {
+    detail::arena memory;
+    detail::cell_stack cells;
+};
+
+document::document() : arena_(new arena) {}
+
+document::~document() { delete arena_; }
+
+const value* document::read(std::string_view text, const parse_options& options) {
+    clear();
+    // The stack is of no use after the read, whichever way that ends; the memory behind the value is.
+    struct cleaner {
+        detail::cell_stack& cells;
+        ~cleaner() { cells.clear(); }
+    } clean{arena_->cells};
+    if (!detail::reader(text, options.max_depth, arena_->memory, arena_->cells, error_).read()) return nullptr;
+    root_ = std::move(*arena_->cells.begin());
+    return &root_;
+}
+
+void document::clear() noexcept {
+    root_ = value();
+    error_ = {};
+    arena_->memory.reset();
+}
+
+value parse(std::string_view text, const parse_options& options) {
+    document source;
+    if (const value* found = source.read(text, options)) return *found;
+    throw error(std::string(source.error().what) + " at byte " + std::to_string(source.error().offset));
+}
+
+}  // namespace keel::json

@@ -1,0 +1,93 @@
+#include "rpc/outbox.hpp"
+
+#include <cstring>
+
+namespace keel::rpc {
+
+namespace {
+// Kept from one burst to the next; a larger buffer is given back once it has been written.
+constexpr std::size_t kept_capacity = 256 * 1024;
+}  // namespace
+
+void outbox::end(serial owner, request_id id) {
+    bytes_ += '\n';
+    frames_.push_back(frame{bytes_.size(), owner, std::move(id)});
+}
+
+void outbox::wrote(std::size_t n) {
+    written_ += n;
+    if (written_ == bytes_.size()) {
+        if (bytes_.capacity() > kept_capacity) {
+            clear();
+        } else {
+            bytes_.clear();
+            frames_.clear();
+            written_ = done_ = 0;
+        }
+        return;
+    }
+    while (done_ < frames_.size() && frames_[done_].end <= written_) ++done_;
+    if (written_ > kept_capacity && written_ > bytes_.size() / 2) compact();
+}
+
+void outbox::compact() {
+    // Keep what is left of the frame that is being written: withdraw looks at where it began.
+    std::size_t from = done_ == 0 ? 0 : frames_[done_ - 1].end;
+    bytes_.erase(0, from);
+    frames_.erase(frames_.begin(), frames_.begin() + static_cast<std::ptrdiff_t>(done_));
+    for (frame& f : frames_) f.end -= from;
+    written_ -= from;
+    done_ = 0;
+}
+
+std::size_t outbox::first_unstarted() const noexcept {
+    if (done_ == frames_.size()) return done_;
+    std::size_t begin = done_ == 0 ? 0 : frames_[done_ - 1].end;
+    return written_ > begin ? done_ + 1 : done_;
+}
+
+std::size_t outbox::withdraw(serial owner) {
+    std::size_t first = first_unstarted();
+    std::size_t taken = 0;
+    std::size_t to = first == 0 ? 0 : frames_[first - 1].end;
+    std::size_t kept = first;
+    std::size_t from = to;
+    for (std::size_t i = first; i < frames_.size(); ++i) {
+        std::size_t length = frames_[i].end - from;
+        if (frames_[i].owner == owner) {
+            ++taken;
+        } else if (taken == 0) {
+            to += length;
+            ++kept;
+        } else {
+            std::memmove(bytes_.data() + to, bytes_.data() + from, length);
+            to += length;
+            frame f = std::move(frames_[i]);
+            from = f.end;
+            f.end = to;
+            frames_[kept++] = std::move(f);
+            continue;
+        }
+        from = frames_[i].end;
+    }
+    if (taken == 0) return 0;
+    bytes_.resize(to);
+    frames_.resize(kept);
+    if (written_ == bytes_.size()) wrote(0);
+    return taken;
+}
+
+serial outbox::owner_of_answer(const request_id& id) const noexcept {
+    for (std::size_t i = first_unstarted(); i < frames_.size(); ++i) {
+        if (frames_[i].answers == id) return frames_[i].owner;
+    }
+    return 0;
+}
+
+void outbox::clear() noexcept {
+    std::string().swap(bytes_);
+    std::vector<frame>().swap(frames_);
+    written_ = done_ = 0;
+}
+
+}  // namespace keel::rpc

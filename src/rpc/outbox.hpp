@@ -1,0 +1,56 @@
+#pragma once
+
+// What is still to be written on one stream, as bytes with frames marked in them.
+
+#include "rpc/request_id.hpp"
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace keel::rpc {
+
+/// Identity of a request received or sent. The JSON-RPC id is only an index entry that points to it. 0 is none.
+using serial = std::uint64_t;
+
+/// Frames that wait for the writer, as one contiguous text. A frame whose first byte was handed to the system is
+/// completed whatever happens; any other can be withdrawn (rules B4, B5, D6).
+class outbox {
+public:
+    /// The bytes to hand to the system next; empty when there is nothing to do.
+    std::string_view pending() const noexcept { return std::string_view(bytes_).substr(written_); }
+    std::size_t size() const noexcept { return bytes_.size() - written_; }
+    bool empty() const noexcept { return size() == 0; }
+    /// The system took the first `n` bytes of pending().
+    void wrote(std::size_t n);
+
+    /// Starts a frame: append its text to the returned buffer, then call end.
+    std::string& begin() noexcept { return bytes_; }
+    /// Ends the frame with a newline. `id` is that of the request it answers, if it is an answer.
+    void end(serial owner, request_id id = {});
+
+    /// Takes back every frame of `owner` whose write has not started. The number of frames taken back.
+    std::size_t withdraw(serial owner);
+    /// The owner of a queued answer to `id` whose write has not started, or 0.
+    serial owner_of_answer(const request_id& id) const noexcept;
+    /// Everything, also a frame that is half written: the stream is dead.
+    void clear() noexcept;
+
+private:
+    struct frame {
+        std::size_t end;  // in bytes_
+        serial owner;
+        request_id answers;
+    };
+
+    std::size_t first_unstarted() const noexcept;
+    void compact();
+
+    std::string bytes_;
+    std::size_t written_ = 0;
+    std::vector<frame> frames_;     // frames_[done_] is the first that is not written completely
+    std::size_t done_ = 0;
+};
+
+}  // namespace keel::rpc

@@ -1,0 +1,309 @@
+#include "rpc/peer.hpp"
+
+namespace keel::rpc {
+
+/// Every way in opens a turn; the outermost one carries out what the core asked for and writes once.
+class peer::turn {
+public:
+    explicit turn(peer& p) noexcept : peer_(p) {
+        if (peer_.turns_++ == 0) peer_.core_.set_now(peer_.loop_->now());
+    }
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    ~turn() {
+        if (peer_.turns_ == 1) peer_.end_turn();
+        --peer_.turns_;
+    }
+
+private:
+    peer& peer_;
+};
+
+/// A coroutine waiting for the answer to a request of ours.
+class peer::answer_wait final : public detail::wait {
+public:
+    answer_wait(std::shared_ptr<peer> p, std::shared_ptr<request> asker, const call_options_with_progress& options) noexcept
+        : peer_(std::move(p)), asker_(std::move(asker)), options_(options) {}
+    ~answer_wait() = default;
+
+    void prepare(std::string_view method, json::value params) {
+        method_ = method;
+        params_ = std::move(params);
+    }
+
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> h) {
+        if (!begin(h)) return false;
+        turn t(*peer_);
+        call_ = peer_->core_.call(asker_ ? asker_->id() : 0, method_, std::move(params_), options_, outcome_);
+        if (call_ == 0) {
+            leave();
+            return false;
+        }
+        peer_->waits_.emplace(call_, this);
+        return true;
+    }
+
+    json::value await_resume() {
+        check();
+        if (outcome_.result) return std::move(*outcome_.result);
+        if (outcome_.kind == error_kind::rejected) {
+            throw keel::error(outcome_.error.code, outcome_.error.message, std::move(outcome_.error.data));
+        }
+        if (outcome_.kind == error_kind::cancelled && asker_ && asker_->stopped()) throw cancelled();
+        throw keel::error(outcome_.kind, outcome_.error.message);
+    }
+
+    void deliver(call_outcome outcome) {
+        outcome_ = std::move(outcome);
+        resume();
+    }
+
+    void progress(const json::value& params) {
+        if (options_.on_progress) options_.on_progress(params);
+    }
+
+private:
+    void interrupt() noexcept override {
+        peer_->waits_.erase(call_);
+        {
+            turn t(*peer_);
+            peer_->core_.abandon(call_, "cancelled");
+        }
+        resume();
+    }
+    [[noreturn]] void rethrow() const override {
+        // A handler whose connection went away learns that, not merely that it should stop (C2).
+        if (asker_ && asker_->cause() != stop_cause::peer && asker_->cause() != stop_cause::none) {
+            throw keel::error(error_kind::closed, "connection closed");
+        }
+        throw cancelled();
+    }
+
+    std::shared_ptr<peer> peer_;
+    std::shared_ptr<request> asker_;
+    const call_options_with_progress& options_;
+    std::string method_;
+    json::value params_;
+    serial call_ = 0;
+    call_outcome outcome_;
+};
+
+peer::peer(std::shared_ptr<keel::loop> loop, std::unique_ptr<connection> wire, role r, const limits& bounds,
+           std::shared_ptr<flight_budget> budget, peer_user& user)
+    : loop_(std::move(loop)), wire_(std::move(wire)), user_(user), core_(r, bounds, std::move(budget)),
+      framer_(bounds.max_message) {}
+
+peer::~peer() {
+    loop_->stop_timer(timer_);
+}
+
+void peer::start() {
+    wire_->start(*this);
+}
+
+void peer::close(duration drain, serial from) {
+    turn t(*this);
+    core_.close(drain, from);
+}
+
+// ---- the wire ----
+
+void peer::on_input(std::string_view bytes) {
+    auto self = shared_from_this();
+    turn t(*this);
+    framer_.feed(
+        bytes,
+        [this](std::string_view line) {
+            core_.on_line(line);
+            carry_out();  // before the next line: actions point into this one
+            return core_.wants_input();
+        },
+        [this](std::string_view beginning) {
+            core_.on_too_large(beginning);
+            carry_out();
+        });
+}
+
+void peer::on_input_end() {
+    auto self = shared_from_this();
+    turn t(*this);
+    if (std::string_view rest = framer_.remainder(); !rest.empty()) {
+        core_.on_remainder(rest);
+        carry_out();
+    }
+    core_.on_input_end();
+}
+
+void peer::on_failure(std::string_view cause) {
+    auto self = shared_from_this();
+    turn t(*this);
+    core_.on_read_error(cause);
+}
+
+void peer::on_writable() {
+    auto self = shared_from_this();
+    turn t(*this);
+    write_blocked_ = false;
+}
+
+void peer::end_turn() {
+    // Writing can fail, and what that sets off can want to write: go on until nothing is left to do.
+    do {
+        carry_out();
+        flush();
+    } while (core_.has_actions());
+    if (wire_closed_) return;
+    if (core_.wants_pause() != reading_paused_) {
+        reading_paused_ = !reading_paused_;
+        if (reading_paused_) {
+            wire_->pause();
+        } else {
+            wire_->resume();
+        }
+    }
+    arm_timer();
+}
+
+void peer::flush() {
+    while (!write_blocked_ && !wire_closed_) {
+        std::string_view pending = core_.pending_output();
+        if (pending.empty()) return;
+        connection::written w = wire_->write(pending);
+        if (!w.failure.empty()) return core_.on_write_error(w.failure);
+        write_blocked_ = w.bytes < pending.size();
+        core_.on_written(w.bytes);
+    }
+}
+
+// ---- time ----
+
+void peer::arm_timer() {
+    auto next = core_.next_deadline();
+    // A timer that goes off too early finds nothing to do and arms itself anew: cheaper than moving it each time.
+    if (!next || *next == time_point::max() || (timer_ != 0 && timer_at_ <= *next)) return;
+    loop_->stop_timer(timer_);
+    timer_at_ = *next;
+    timer_ = loop_->start_timer(*next, [weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->on_timer();
+    });
+}
+
+void peer::on_timer() {
+    timer_ = 0;
+    turn t(*this);
+    core_.on_time();
+}
+
+// ---- actions ----
+
+void peer::carry_out() {
+    if (carrying_) return;  // the loop below goes on with what was added
+    carrying_ = true;
+    std::vector<action> batch = std::move(spare_);
+    while (core_.has_actions()) {
+        core_.take_actions(batch);
+        for (action& a : batch) carry_out(a);
+    }
+    spare_ = std::move(batch);
+    carrying_ = false;
+}
+
+void peer::carry_out(action& a) {
+    if (auto* start = std::get_if<start_handler>(&a)) {
+        if (core_.begin(start->request)) user_.on_request(*this, start->request, start->method, start->params);
+    } else if (auto* fire = std::get_if<fire_token>(&a)) {
+        auto at = requests_.find(fire->request);
+        if (at != requests_.end()) {
+            auto keep = at->second;  // it may end, and be forgotten, while it is told
+            keep->fire(fire->cause, fire->reason);
+        }
+    } else if (auto* answer = std::get_if<rpc::deliver>(&a)) {
+        auto at = waits_.find(answer->call);
+        if (at != waits_.end()) {
+            answer_wait* w = at->second;
+            waits_.erase(at);
+            w->deliver(std::move(answer->outcome));
+        }
+    } else if (auto* progress = std::get_if<deliver_progress>(&a)) {
+        auto at = waits_.find(progress->call);
+        if (at != waits_.end()) {
+            try {
+                at->second->progress(*progress->params);
+            } catch (const std::exception& e) {  // a callback's failure is its own (D16)
+                user_.on_report(std::string("progress callback failed: ") + e.what());
+            } catch (...) {
+                user_.on_report("progress callback failed");
+            }
+        }
+    } else if (auto* note = std::get_if<deliver_notification>(&a)) {
+        user_.on_notification(*this, note->method, note->params);
+    } else if (auto* said = std::get_if<report>(&a)) {
+        user_.on_report(said->text);
+    } else if (auto* end = std::get_if<connection_closed>(&a)) {
+        auto self = shared_from_this();
+        wire_closed_ = true;
+        wire_->close();
+        loop_->stop_timer(std::exchange(timer_, 0));
+        // Abandoned handlers keep their request alive themselves.
+        requests_.clear();
+        user_.on_closed(end->cause, end->abandoned);
+    }
+}
+
+// ---- requests received ----
+
+std::shared_ptr<request> peer::open_request(serial id) {
+    std::shared_ptr<request>& r = requests_[id];
+    if (!r) r = std::make_shared<request>(loop_, weak_from_this(), id);
+    return r;
+}
+
+void peer::finish(serial request, std::string_view result) {
+    turn t(*this);
+    core_.finish(request, result);
+    if (!requests_.empty()) requests_.erase(request);
+}
+
+void peer::finish(serial request, const failure& why) {
+    turn t(*this);
+    core_.finish(request, why);
+    if (!requests_.empty()) requests_.erase(request);
+}
+
+void peer::finish(serial request, const handler_outcome& outcome) {
+    turn t(*this);
+    if (!outcome.log.empty()) user_.on_report("handler failed: " + printable(outcome.log, 500));
+    switch (outcome.what) {
+        case handler_outcome::kind::result: core_.finish(request, outcome.result); break;
+        case handler_outcome::kind::failure: core_.finish(request, outcome.error); break;
+        case handler_outcome::kind::silent: core_.finish_silently(request); break;
+    }
+    requests_.erase(request);
+}
+
+void peer::send_progress(serial request, double progress, std::optional<double> total, std::string_view message) {
+    turn t(*this);
+    core_.send_progress(request, progress, total, message);
+}
+
+void peer::send_scoped(serial request, std::string_view method, std::string_view params, bool droppable) {
+    turn t(*this);
+    core_.send_scoped(request, method, params, droppable);
+}
+
+bool peer::notify(std::string_view method, std::string_view params) {
+    turn t(*this);
+    return core_.notify(method, params);
+}
+
+// ---- requests sent ----
+
+task<json::value> peer::ask(std::shared_ptr<peer> p, std::shared_ptr<request> asker, std::string method, json::value params,
+                            call_options_with_progress options) {
+    answer_wait w(std::move(p), std::move(asker), options);
+    w.prepare(method, std::move(params));
+    co_return co_await w;
+}
+
+}  // namespace keel::rpc

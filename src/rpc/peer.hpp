@@ -1,0 +1,106 @@
+#pragma once
+
+// Drives a peer_core over a connection, on one loop.
+
+#include "rpc/line_framer.hpp"
+#include "rpc/peer_core.hpp"
+#include "rpc/request.hpp"
+
+#include <keel/connection.hpp>
+#include <keel/loop.hpp>
+#include <keel/task.hpp>
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+
+namespace keel::rpc {
+
+/// What a peer is used for: the session of a server or of a client.
+class peer_user {
+public:
+    /// Answer with peer::finish, now or later, or through a request object. Exactly one of these, exactly once.
+    virtual void on_request(peer& p, serial request, std::string_view method, const json::value* params) = 0;
+    virtual void on_notification(peer& p, std::string_view method, const json::value* params) = 0;
+    virtual void on_report(std::string_view text) = 0;
+    /// The last call. `cause` is empty for an orderly end.
+    virtual void on_closed(std::string_view cause, std::size_t abandoned) = 0;
+
+protected:
+    ~peer_user() = default;
+};
+
+/// Owned by a shared_ptr: requests on other threads find it through a weak one. Everything on the loop.
+class peer final : public std::enable_shared_from_this<peer>, private connection::listener {
+public:
+    peer(std::shared_ptr<keel::loop> loop, std::unique_ptr<connection> wire, role r, const limits& bounds,
+         std::shared_ptr<flight_budget> budget, peer_user& user);
+    ~peer();
+
+    void start();
+    /// See peer_core::close.
+    void close(duration drain = {}, serial from = 0);
+    bool closed() const noexcept { return core_.closed(); }
+
+    // Answers.
+    void finish(serial request, std::string_view result);
+    void finish(serial request, const failure& why);
+    void finish(serial request, const handler_outcome& outcome);
+    /// The object through which a handler that outlives this turn speaks. Make it inside on_request.
+    std::shared_ptr<request> open_request(serial id);
+
+    void send_progress(serial request, double progress, std::optional<double> total, std::string_view message);
+    void send_scoped(serial request, std::string_view method, std::string_view params, bool droppable);
+    bool notify(std::string_view method, std::string_view params);
+
+    struct call_options_with_progress : call_options {
+        std::function<void(const json::value&)> on_progress;
+    };
+    /// Asks the peer and waits for its answer. `asker` is the request on whose behalf we ask, or null.
+    /// Throws keel::error. Cancellation: the call is forgotten and the peer is told; a late answer is dropped.
+    static task<json::value> ask(std::shared_ptr<peer> p, std::shared_ptr<request> asker, std::string method, json::value params,
+                                 call_options_with_progress options);
+
+    /// For rules that need the core itself: batches, shields.
+    peer_core& core() noexcept { return core_; }
+    keel::loop& loop() const noexcept { return *loop_; }
+    const std::shared_ptr<keel::loop>& shared_loop() const noexcept { return loop_; }
+    const connection& wire() const noexcept { return *wire_; }
+    std::size_t open_requests() const noexcept { return requests_.size(); }
+
+private:
+    class turn;
+    class answer_wait;
+
+    void on_input(std::string_view bytes) override;
+    void on_input_end() override;
+    void on_failure(std::string_view cause) override;
+    void on_writable() override;
+
+    void end_turn();
+    void carry_out();
+    void carry_out(action& a);
+    void flush();
+    void arm_timer();
+    void on_timer();
+
+    const std::shared_ptr<keel::loop> loop_;
+    std::unique_ptr<connection> wire_;
+    peer_user& user_;
+    peer_core core_;
+    line_framer framer_;
+
+    int turns_ = 0;          // how deep we are in our own calls
+    bool carrying_ = false;
+    bool write_blocked_ = false;
+    bool reading_paused_ = false;
+    bool wire_closed_ = false;
+    keel::loop::timer timer_ = 0;
+    time_point timer_at_{};
+    std::vector<action> spare_;
+
+    std::unordered_map<serial, std::shared_ptr<request>> requests_;
+    std::unordered_map<serial, answer_wait*> waits_;
+};
+
+}  // namespace keel::rpc

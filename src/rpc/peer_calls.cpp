@@ -1,0 +1,180 @@
+// Requests that we send: the waiting side of the contract (LIFECYCLE.md group D).
+
+#include "rpc/peer_core.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace keel::rpc {
+
+namespace {
+
+// Some peers send our number back as a string. Only its canonical form counts (A5).
+std::optional<serial> as_serial(const request_id& id) {
+    if (id.is_integer()) return id.number() > 0 ? std::optional(static_cast<serial>(id.number())) : std::nullopt;
+    if (!id.is_string()) return std::nullopt;
+    const std::string& text = id.text();
+    if (text.empty() || text[0] < '1' || text[0] > '9') return std::nullopt;
+    serial n = 0;
+    auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (problem != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return n;
+}
+
+call_outcome refused(error_kind kind, std::string why) {
+    return {.result = {}, .kind = kind, .error = {0, std::move(why), {}}};
+}
+
+}  // namespace
+
+serial peer_core::call(serial parent, std::string_view method, json::value params, const call_options& options,
+                       call_outcome& why) {
+    if (!output_works() || !wants_input()) {
+        why = refused(error_kind::closed, "connection closed");
+        return 0;
+    }
+    record* asker = nullptr;
+    if (parent != 0) {
+        auto at = records_.find(parent);
+        if (at == records_.end() || at->second.state != cell::open) {
+            why = refused(error_kind::cancelled, "the request that asks has ended");
+            return 0;
+        }
+        asker = &at->second;
+    }
+    if (output_.size() >= limits_.out_queue_soft) {
+        why = refused(error_kind::unavailable, "the peer reads too slowly");
+        return 0;
+    }
+    serial id = next_serial_++;
+    if (options.want_progress && (params.is_null() || params.is_object())) {
+        json::value meta = params["_meta"];
+        meta.set("progressToken", id);
+        params.set("_meta", std::move(meta));
+    }
+    std::string text;
+    if (!params.is_null() && !json::write(text, params)) {
+        why = refused(error_kind::unavailable, "the parameters cannot be expressed in JSON");
+        return 0;
+    }
+
+    // In the table before it is written: the answer cannot come too early.
+    outbound& c = calls_[id];
+    c.parent = parent;
+    c.cancellable = method != "initialize";  // B10
+    c.idle = options.idle > duration::zero() ? options.idle : limits_.request_idle;
+    c.idle_deadline = now_ + c.idle;
+    c.total_deadline = now_ + (options.total > duration::zero() ? options.total : limits_.request_total);
+    arm(id, c);
+    if (asker) asker->nested.push_back(id);
+    write_request(output_.begin(), static_cast<std::int64_t>(id), method, text);
+    finish_frame(id);
+    return id;
+}
+
+void peer_core::arm(serial call, outbound& c) {
+    deadlines_.erase({c.armed, call});
+    c.armed = std::min(c.idle_deadline, c.total_deadline);
+    deadlines_.insert({c.armed, call});
+}
+
+void peer_core::on_response(const message& m) {
+    if (!m.id.present()) {
+        ++counters_.unmatched_responses;
+        std::string_view said = m.error ? (*m.error)["message"].if_string().value_or("") : std::string_view();
+        actions_.push_back(report{"error without id from the peer: " + printable(said)});
+        return;
+    }
+    auto named = as_serial(m.id);
+    auto at = named ? calls_.find(*named) : calls_.end();
+    if (at == calls_.end()) {
+        ++counters_.unmatched_responses;  // too late, or never asked
+        return;
+    }
+    if (*m.problem) return settle_call(at->first, refused(error_kind::bad_message, m.problem));
+    call_outcome outcome;
+    if (m.result) {
+        outcome.result = *m.result;
+    } else {
+        outcome.kind = error_kind::rejected;
+        std::int64_t code = (*m.error)["code"].if_int().value_or(0);
+        outcome.error.code = static_cast<int>(std::clamp<std::int64_t>(code, INT32_MIN, INT32_MAX));
+        outcome.error.message = *(*m.error)["message"].if_string();
+        outcome.error.data = (*m.error)["data"];
+    }
+    settle_call(at->first, std::move(outcome));
+}
+
+void peer_core::on_progress(const json::value* params) {
+    if (!params) return;
+    request_id token = request_id::from((*params)["progressToken"]);
+    if (!token.is_integer() || !(*params)["progress"].is_number()) return;
+    auto at = calls_.find(static_cast<serial>(token.number()));
+    if (at == calls_.end()) return;
+    at->second.idle_deadline = now_ + at->second.idle;
+    arm(at->first, at->second);
+    actions_.push_back(deliver_progress{at->first, params});
+}
+
+void peer_core::settle_call(serial call, call_outcome outcome) {
+    auto at = calls_.find(call);
+    if (at == calls_.end()) return;
+    erase_call(at);
+    actions_.push_back(deliver{call, std::move(outcome)});
+}
+
+void peer_core::erase_call(std::unordered_map<serial, outbound>::iterator at) {
+    deadlines_.erase({at->second.armed, at->first});
+    if (at->second.parent != 0) {
+        auto asker = records_.find(at->second.parent);
+        if (asker != records_.end()) std::erase(asker->second.nested, at->first);
+    }
+    calls_.erase(at);
+}
+
+void peer_core::abandon(serial call, std::string_view reason) {
+    auto at = calls_.find(call);
+    if (at == calls_.end()) return;
+    bool tell = at->second.cancellable;
+    erase_call(at);
+    if (output_.withdraw(call) > 0) return;  // the peer never heard of it (D6)
+    if (tell) tell_cancelled(call, reason);
+}
+
+void peer_core::tell_cancelled(serial call, std::string_view reason) {
+    if (!output_works()) return;
+    std::string params = R"({"requestId":)";
+    json::write_uint(params, call);
+    if (!reason.empty()) {
+        std::size_t before = params.size();
+        params += R"(,"reason":)";
+        if (!json::write_string(params, reason)) params.resize(before);
+    }
+    params += '}';
+    write_notification(output_.begin(), "notifications/cancelled", params);
+    finish_frame(0);
+}
+
+// The request that asked was cancelled or has ended (B12).
+void peer_core::drop_nested(record& r) {
+    std::vector<serial> nested = std::exchange(r.nested, {});
+    for (serial call : nested) {
+        if (!calls_.contains(call)) continue;
+        abandon(call, "the request that asked was cancelled");
+        actions_.push_back(deliver{call, refused(error_kind::cancelled, "cancelled")});
+    }
+}
+
+void peer_core::fail_calls(std::string_view cause) {
+    std::string why = cause.empty() ? "connection closed" : "connection closed: " + std::string(cause);
+    std::vector<serial> all;
+    all.reserve(calls_.size());
+    for (const auto& [call, c] : calls_) all.push_back(call);
+    std::sort(all.begin(), all.end());
+    calls_.clear();
+    deadlines_.clear();
+    for (auto& [request, r] : records_) r.nested.clear();
+    for (serial call : all) actions_.push_back(deliver{call, refused(error_kind::closed, why)});
+}
+
+}  // namespace keel::rpc

@@ -1,0 +1,462 @@
+#include "rpc/peer_core.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+// Requests we receive and what is said on their behalf. Requests we send are in peer_calls.cpp, the end of the
+// connection is in peer_end.cpp.
+
+namespace keel::rpc {
+
+peer_core::peer_core(role r, const limits& bounds, std::shared_ptr<flight_budget> budget)
+    : role_(r), limits_(bounds), budget_(std::move(budget)), error_tokens_(bounds.anonymous_errors_per_second) {}
+
+peer_core::~peer_core() {
+    if (budget_) budget_->used -= records_.size();
+}
+
+// ---- input ----
+
+void peer_core::on_line(std::string_view line) {
+    if (!wants_input()) return;
+    const json::value* v = document_.read(line, {.max_depth = limits_.max_depth});
+    if (v) return serve(*v);
+    ++counters_.rejected_input;
+    actions_.push_back(report{std::string("unreadable line: ") + document_.error().what + " at byte " +
+                              std::to_string(document_.error().offset)});
+    reject_anonymously(error_code::parse, document_.error().what);
+}
+
+void peer_core::on_remainder(std::string_view text) {
+    if (!wants_input()) return;
+    if (const json::value* v = document_.read(text, {.max_depth = limits_.max_depth})) serve(*v);
+}
+
+void peer_core::on_too_large(std::string_view beginning) {
+    if (!wants_input()) return;
+    ++counters_.rejected_input;
+    actions_.push_back(report{"line longer than " + std::to_string(limits_.max_message) + " bytes skipped"});
+    request_id id = find_id(beginning);
+    if (role_ == role::server) {
+        reject(id, error_code::invalid_request, "message too large");
+    } else if (id.is_integer()) {
+        // It may be the answer somebody waits for (E3).
+        auto at = calls_.find(static_cast<serial>(id.number()));
+        if (at != calls_.end()) {
+            settle_call(at->first, {.result = {}, .kind = error_kind::bad_message, .error = {0, "answer too large", {}}});
+        }
+    }
+}
+
+void peer_core::serve(const json::value& v) {
+    if (v.is_array()) return on_batch(v);
+    on_message(classify(v), nullptr);
+}
+
+void peer_core::on_batch(const json::value& v) {
+    if (!batches_ || v.empty() || v.size() > limits_.max_batch) {
+        ++counters_.rejected_input;
+        actions_.push_back(report{"batch refused"});
+        const char* why = !batches_   ? "batches are not part of this protocol revision"
+                          : v.empty() ? "empty batch"
+                                      : "batch too large";
+        return reject_anonymously(error_code::invalid_request, why);
+    }
+    auto group = std::make_shared<batch>();
+    ++group->unsettled;  // held by this loop, so that quick answers do not complete it early
+    for (const json::value& each : v.items()) on_message(classify(each), group);
+    member_settled(group);
+}
+
+void peer_core::on_message(const message& m, std::shared_ptr<batch> group) {
+    ++counters_.received;
+    switch (m.kind) {
+        case message_kind::request: return on_request(m, std::move(group));
+        case message_kind::notification: return on_notification(m);
+        case message_kind::response: return on_response(m);
+        case message_kind::invalid: break;
+    }
+    // With the id of a live call and no method it is a response that lacks everything else (D10).
+    if (m.method.empty() && m.id.is_integer()) {
+        auto at = calls_.find(static_cast<serial>(m.id.number()));
+        if (at != calls_.end()) {
+            return settle_call(at->first,
+                               {.result = {}, .kind = error_kind::bad_message, .error = {0, "neither result nor error", {}}});
+        }
+    }
+    ++counters_.rejected_input;
+    actions_.push_back(report{std::string("not a message: ") + m.problem});
+    if (role_ == role::server) reject(m.id, m.code, m.problem, group);
+}
+
+void peer_core::on_request(const message& m, std::shared_ptr<batch> group) {
+    if (!requests_accepted_) {
+        actions_.push_back(report{"request from a peer that may not send any: " + printable(m.method)});
+        return;
+    }
+    if (open_ids_.contains(m.id)) {
+        // Never an error with the shared id: the peer would take it for the first one's answer (A7).
+        ++counters_.rejected_input;
+        actions_.push_back(report{"request with an id that is in flight"});
+        if (role_ == role::server) reject_anonymously(error_code::invalid_request, "id is already in flight");
+        return;
+    }
+    if (m.params && !m.params->is_object()) {
+        return reject(m.id, error_code::invalid_params, "params is not an object", group);
+    }
+    if (phase_ != phase::open) return reject(m.id, error_code::internal, "shutting down", group);
+    bool over = records_.size() >= limits_.max_in_flight || (budget_ && budget_->used >= budget_->limit);
+    if (over && m.method != "ping") {  // a ping needs no handler thread (A12)
+        ++counters_.overloaded;
+        failure why{error_code::internal, "too many requests in flight", json::object({{"reason", "overloaded"}})};
+        record nobody;
+        nobody.id = m.id;
+        nobody.group = std::move(group);
+        if (nobody.group) ++nobody.group->unsettled;
+        return write_answer(0, nobody, {}, &why);
+    }
+
+    serial request = next_serial_++;
+    record& r = records_[request];
+    r.id = m.id;
+    if (budget_) ++budget_->used;
+    if (m.params) {
+        if (const json::value* meta = m.params->find("_meta")) {
+            const json::value& token = (*meta)["progressToken"];
+            if (token.is_integer() || token.is_string()) {
+                if (!json::write(r.progress_token, token)) r.progress_token.clear();
+            }
+        }
+    }
+    if (group) ++group->unsettled;
+    r.group = std::move(group);
+    open_ids_.emplace(r.id, request);
+    ++counters_.requests;
+    actions_.push_back(start_handler{request, m.method, m.params});
+}
+
+void peer_core::on_notification(const message& m) {
+    if (m.params && !m.params->is_object()) return;
+    if (m.method == "notifications/cancelled") return on_cancel(m.params);
+    if (m.method == "notifications/progress") return on_progress(m.params);
+    if (phase_ == phase::open) actions_.push_back(deliver_notification{m.method, m.params});
+}
+
+void peer_core::on_cancel(const json::value* params) {
+    if (!params) return;
+    const json::value* named = params->find("requestId");
+    if (!named) return;
+    request_id id = request_id::from(*named);
+    if (!id.present()) return;
+    auto found = open_ids_.find(id);
+    if (found == open_ids_.end()) {
+        if (withdraw_answer(id)) actions_.push_back(report{"answer withdrawn by a cancel"});
+        return;
+    }
+    serial request = found->second;
+    record& r = records_.at(request);
+    if (r.shielded) return;
+    std::string reason = printable((*params)["reason"].if_string().value_or(""));
+    settle(r, cell::silent);
+    counters_.withdrawn += output_.withdraw(request);
+    fire(request, r, stop_cause::peer, reason);
+    drop_nested(r);
+    if (r.group) member_settled(r.group);
+}
+
+// The request was answered, but the answer has not begun to leave (B4).
+bool peer_core::withdraw_answer(const request_id& id) {
+    if (output_.empty()) return false;
+    if (serial owner = output_.owner_of_answer(id)) {
+        counters_.withdrawn += output_.withdraw(owner);
+        return true;
+    }
+    for (auto at = queued_batches_.begin(); at != queued_batches_.end(); ++at) {
+        auto group = at->second;
+        auto member = std::find_if(group->answers.begin(), group->answers.end(),
+                                   [&](const auto& answer) { return answer.first == id; });
+        if (member == group->answers.end()) continue;
+        if (output_.withdraw(at->first) == 0) return false;
+        queued_batches_.erase(at);
+        group->answers.erase(member);
+        ++counters_.withdrawn;
+        write_batch(group);
+        return true;
+    }
+    return false;
+}
+
+// ---- refusing ----
+
+void peer_core::reject(const request_id& id, int code, const char* message, const std::shared_ptr<batch>& group) {
+    // An error that bears the id of a request in flight would be taken for its answer.
+    if (!id.present() || open_ids_.contains(id)) {
+        if (!group) return reject_anonymously(code, message);
+    }
+    record nobody;
+    if (!open_ids_.contains(id)) nobody.id = id;
+    nobody.group = group;
+    if (group) ++group->unsettled;
+    failure why{code, message, {}};
+    write_answer(0, nobody, {}, &why);
+}
+
+void peer_core::reject_anonymously(int code, const char* message) {
+    if (role_ != role::server) return;  // two repliers could feed each other for ever
+    double rate = limits_.anonymous_errors_per_second;
+    std::chrono::duration<double> passed = now_ - error_tokens_at_;
+    error_tokens_ = std::min(rate, error_tokens_ + passed.count() * rate);
+    error_tokens_at_ = now_;
+    if (error_tokens_ < 1) {
+        ++counters_.suppressed_errors;
+        return;
+    }
+    error_tokens_ -= 1;
+    if (!output_works()) return;
+    write_error(output_.begin(), {}, {code, message, {}});
+    finish_frame(0);
+}
+
+// ---- handlers ----
+
+bool peer_core::begin(serial request) {
+    auto at = records_.find(request);
+    if (at == records_.end()) return false;
+    if (at->second.state != cell::open) {
+        end_record(at);  // cancelled before it could start (B1)
+        return false;
+    }
+    at->second.begun = true;
+    return true;
+}
+
+void peer_core::finish(serial request, std::string_view result) {
+    auto at = records_.find(request);
+    if (at == records_.end()) {  // abandoned
+        ++counters_.dropped_late;
+        return;
+    }
+    if (result.empty() || result.size() > limits_.max_message) {
+        return finish(request, failure{error_code::internal, result.empty() ? "no result" : "result too large", {}});
+    }
+    record& r = at->second;
+    if (r.state == cell::open) {
+        settle(r, cell::answered);
+        unpark(request, r);
+        write_answer(request, r, result, nullptr);
+    } else {
+        ++counters_.dropped_late;
+    }
+    end_record(at);
+}
+
+void peer_core::finish(serial request, const failure& why) {
+    auto at = records_.find(request);
+    if (at == records_.end()) {
+        ++counters_.dropped_late;
+        return;
+    }
+    record& r = at->second;
+    if (r.state == cell::open) {
+        settle(r, cell::answered);
+        unpark(request, r);
+        write_answer(request, r, {}, &why);
+    } else {
+        ++counters_.dropped_late;
+    }
+    end_record(at);
+}
+
+void peer_core::finish_silently(serial request) {
+    auto at = records_.find(request);
+    if (at == records_.end()) return;
+    // A handler may give up only when it was told to; anything else must not leave the peer without an answer.
+    if (at->second.state == cell::open) return finish(request, failure{error_code::internal, "internal error", {}});
+    end_record(at);
+}
+
+void peer_core::settle(record& r, cell to) {
+    r.state = to;
+    open_ids_.erase(r.id);  // first: the peer may reuse the id as soon as it has the answer
+}
+
+void peer_core::fire(serial request, record& r, stop_cause cause, std::string_view reason) {
+    if (r.fired) return;
+    r.fired = true;
+    parked_.erase(request);
+    r.parked_progress.clear();
+    actions_.push_back(fire_token{request, cause, std::string(reason)});
+}
+
+void peer_core::end_record(std::unordered_map<serial, record>::iterator at) {
+    drop_nested(at->second);
+    parked_.erase(at->first);
+    records_.erase(at);
+    if (budget_) --budget_->used;
+    check_progress_of_end();
+}
+
+bool peer_core::is_open(serial request) const noexcept {
+    auto at = records_.find(request);
+    return at != records_.end() && at->second.state == cell::open;
+}
+
+void peer_core::shield(serial request) noexcept {
+    auto at = records_.find(request);
+    if (at != records_.end()) at->second.shielded = true;
+}
+
+// ---- answers ----
+
+void peer_core::write_answer(serial request, const record& r, std::string_view result, const failure* why) {
+    if (!output_works()) {
+        ++counters_.dropped_late;
+        return;
+    }
+    ++counters_.answers;
+    auto append = [&](std::string& out) {
+        if (why) {
+            write_error(out, r.id, *why);
+        } else {
+            write_result(out, r.id, result);
+        }
+    };
+    if (r.group) {
+        append(r.group->answers.emplace_back(r.id, std::string()).second);
+        return member_settled(r.group);
+    }
+    append(output_.begin());
+    finish_frame(request, r.id);
+}
+
+void peer_core::member_settled(const std::shared_ptr<batch>& group) {
+    if (--group->unsettled == 0) write_batch(group);
+}
+
+void peer_core::write_batch(std::shared_ptr<batch> group) {
+    if (group->answers.empty() || !output_works()) return;
+    std::string& out = output_.begin();
+    char before = '[';
+    for (const auto& [id, text] : group->answers) {
+        out += before;
+        out += text;
+        before = ',';
+    }
+    out += ']';
+    serial owner = next_serial_++;
+    queued_batches_.emplace(owner, std::move(group));
+    finish_frame(owner);
+}
+
+void peer_core::finish_frame(serial owner, request_id id) {
+    output_.end(owner, std::move(id));
+    note_output();
+}
+
+void peer_core::note_output() noexcept {
+    if (!stall_deadline_) stall_deadline_ = now_ + limits_.write_stall;
+    if (output_.size() >= limits_.out_queue) paused_ = true;
+}
+
+void peer_core::on_written(std::size_t bytes) {
+    if (bytes == 0) return;
+    output_.wrote(bytes);
+    if (output_.size() < limits_.out_queue_soft) {
+        paused_ = false;
+        if (!parked_.empty()) unpark_all();
+    }
+    if (output_.empty()) {
+        stall_deadline_.reset();
+        queued_batches_.clear();
+        check_progress_of_end();
+    } else {
+        stall_deadline_ = now_ + limits_.write_stall;
+    }
+}
+
+// ---- what a handler says ----
+
+bool peer_core::wants_progress(serial request) const noexcept {
+    auto at = records_.find(request);
+    return at != records_.end() && at->second.state == cell::open && !at->second.progress_token.empty();
+}
+
+void peer_core::send_progress(serial request, double progress, std::optional<double> total, std::string_view message) {
+    auto at = records_.find(request);
+    if (at == records_.end() || at->second.state != cell::open || !output_works()) {
+        ++counters_.dropped_late;
+        return;
+    }
+    record& r = at->second;
+    if (r.progress_token.empty()) return;                                    // nobody asked
+    if (!std::isfinite(progress) || !(progress > r.last_progress)) return;  // must increase (D15)
+    r.last_progress = progress;
+
+    std::string params = R"({"progressToken":)";
+    params += r.progress_token;
+    params += R"(,"progress":)";
+    bool whole = progress == std::floor(progress) && std::fabs(progress) < 9e15;
+    if (whole) json::write_int(params, static_cast<std::int64_t>(progress));
+    else if (!json::write_double(params, progress)) return;
+    if (total && std::isfinite(*total)) {
+        params += R"(,"total":)";
+        if (*total == std::floor(*total) && std::fabs(*total) < 9e15) json::write_int(params, static_cast<std::int64_t>(*total));
+        else if (!json::write_double(params, *total)) return;
+    }
+    if (!message.empty()) {
+        std::size_t before = params.size();
+        params += R"(,"message":)";
+        if (!json::write_string(params, message)) params.resize(before);
+    }
+    params += '}';
+
+    if (output_.size() >= limits_.out_queue_soft) {  // keep only the newest until there is room (J1)
+        if (!r.parked_progress.empty()) ++counters_.merged_progress;
+        r.parked_progress = std::move(params);
+        parked_.insert(request);
+        return;
+    }
+    unpark(request, r);
+    write_notification(output_.begin(), "notifications/progress", params);
+    finish_frame(request);
+}
+
+void peer_core::unpark(serial request, record& r) {
+    if (r.parked_progress.empty()) return;
+    write_notification(output_.begin(), "notifications/progress", std::exchange(r.parked_progress, {}));
+    parked_.erase(request);
+    finish_frame(request);
+}
+
+void peer_core::unpark_all() {
+    while (!parked_.empty() && output_.size() < limits_.out_queue_soft) {
+        serial request = *parked_.begin();
+        unpark(request, records_.at(request));
+    }
+}
+
+void peer_core::send_scoped(serial request, std::string_view method, std::string_view params, bool droppable) {
+    if (!is_open(request) || !output_works()) {
+        ++counters_.dropped_late;
+        return;
+    }
+    if (droppable && output_.size() >= limits_.out_queue_soft) {
+        ++counters_.dropped_logs;
+        return;
+    }
+    write_notification(output_.begin(), method, params);
+    finish_frame(request);
+}
+
+bool peer_core::notify(std::string_view method, std::string_view params) {
+    if (!output_works() || phase_ == phase::closing) {
+        ++counters_.dropped_late;
+        return true;
+    }
+    if (output_.size() >= limits_.out_queue_soft) return false;
+    write_notification(output_.begin(), method, params);
+    finish_frame(0);
+    return true;
+}
+
+}  // namespace keel::rpc

@@ -1,0 +1,290 @@
+#pragma once
+
+// One end of a JSON-RPC connection as a state machine: events go in, actions come out. It has no threads, no
+// clock and no sockets, so a test can feed it every ordering of a set of events. LIFECYCLE.md is its contract; rule
+// numbers in comments refer to it.
+
+#include "rpc/message.hpp"
+#include "rpc/outbox.hpp"
+
+#include <keel/error.hpp>
+#include <keel/json.hpp>
+#include <keel/limits.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+namespace keel::rpc {
+
+enum class role : unsigned char { server, client };
+
+/// Why a handler's token fired.
+enum class stop_cause : unsigned char {
+    none,
+    peer,      // the peer cancelled the request
+    closed,    // the connection is gone
+    shutdown,  // we are closing; the peer is still there
+};
+
+/// What became of a request of ours.
+struct call_outcome {
+    std::optional<json::value> result;  // or:
+    error_kind kind = error_kind::closed;
+    failure error;  // kind rejected: as received; else only a message
+};
+
+// What the driver has to do. Pointers and views are good until the next line is read.
+struct start_handler {
+    serial request;
+    std::string_view method;
+    const json::value* params;  // nullptr when absent
+};
+struct fire_token {
+    serial request;
+    stop_cause cause;
+    std::string reason;
+};
+struct deliver {
+    serial call;
+    call_outcome outcome;
+};
+struct deliver_progress {
+    serial call;
+    const json::value* params;
+};
+struct deliver_notification {
+    std::string_view method;
+    const json::value* params;
+};
+struct report {
+    std::string text;  // for the log: bounded and printable
+};
+struct connection_closed {
+    std::string cause;          // "" for an orderly end
+    std::size_t abandoned = 0;  // handlers that did not end in time
+};
+using action = std::variant<start_handler, fire_token, deliver, deliver_progress, deliver_notification, report,
+                            connection_closed>;
+
+/// Handlers running across connections, so that all of them together stay within a bound. Shared between threads.
+struct flight_budget {
+    std::atomic<std::size_t> used{0};
+    std::size_t limit = std::numeric_limits<std::size_t>::max();
+};
+
+struct call_options {
+    duration idle{};   // zero takes the connection's default
+    duration total{};
+    bool want_progress = true;
+};
+
+/// What happened, for the health view and for tests.
+struct counters {
+    std::uint64_t received = 0;           // messages of any kind
+    std::uint64_t requests = 0;           // that were handed to a handler
+    std::uint64_t answers = 0;
+    std::uint64_t dropped_late = 0;       // answers, progress, logs after their request was settled or the connection gone
+    std::uint64_t rejected_input = 0;
+    std::uint64_t withdrawn = 0;          // frames taken back by a cancel
+    std::uint64_t merged_progress = 0;
+    std::uint64_t dropped_logs = 0;       // because the peer reads too slowly
+    std::uint64_t overloaded = 0;
+    std::uint64_t unmatched_responses = 0;
+    std::uint64_t suppressed_errors = 0;  // anonymous errors above the rate
+};
+
+/// Not for several threads: one strand feeds it. After every event, carry out take_actions() and write pending output.
+class peer_core {
+public:
+    peer_core(role r, const limits& bounds, std::shared_ptr<flight_budget> budget = {});
+    ~peer_core();
+    peer_core(const peer_core&) = delete;
+    peer_core& operator=(const peer_core&) = delete;
+
+    // Time. Set it before any event; ask for the next moment at which on_time has something to do.
+    void set_now(time_point now) noexcept { now_ = now; }
+    std::optional<time_point> next_deadline() const noexcept;
+    void on_time();
+
+    // The input.
+    void on_line(std::string_view line);
+    /// A line longer than the limit was skipped; `beginning` is as much of it as was kept.
+    void on_too_large(std::string_view beginning);
+    /// What stood after the last newline when the input ended: served if it is a whole message (C10).
+    void on_remainder(std::string_view text);
+    void on_input_end();
+    void on_read_error(std::string_view cause);
+    /// False once nothing more is to be read.
+    bool wants_input() const noexcept { return phase_ == phase::open || (phase_ == phase::draining && input_open_); }
+    /// True while so much output waits that reading on would only add to it.
+    bool wants_pause() const noexcept { return paused_; }
+
+    // The output.
+    std::string_view pending_output() const noexcept { return output_.pending(); }
+    void on_written(std::size_t bytes);
+    void on_write_error(std::string_view cause);
+
+    // Handlers. Each request named by start_handler is begun once and, if begin said so, finished once.
+    /// True: run the handler. False: it was cancelled before it could start, and is forgotten.
+    bool begin(serial request);
+    void finish(serial request, std::string_view result);
+    void finish(serial request, const failure& why);
+    /// The handler ended without anything to say (it was cancelled); nothing is written.
+    void finish_silently(serial request);
+    /// May this request still say something?
+    bool is_open(serial request) const noexcept;
+
+    // What a handler says on behalf of its request: dropped without complaint once the request is settled.
+    void send_progress(serial request, double progress, std::optional<double> total, std::string_view message);
+    /// A notification that belongs to the request; droppable ones (log messages) are dropped under pressure.
+    void send_scoped(serial request, std::string_view method, std::string_view params, bool droppable);
+    bool wants_progress(serial request) const noexcept;
+
+    // Requests and notifications of our own.
+    /// The identity of the call; its outcome comes as a `deliver`. 0: refused, and `why` says so. `parent` is the
+    /// request on whose behalf we ask, or 0.
+    serial call(serial parent, std::string_view method, json::value params, const call_options&, call_outcome& why);
+    /// The caller is gone: no `deliver` follows; the peer is told if it knows of the request.
+    void abandon(serial call, std::string_view reason);
+    /// False when it was dropped because the peer reads too slowly.
+    bool notify(std::string_view method, std::string_view params);
+
+    /// Begins an orderly end. Running handlers get `drain`, then their requests are answered with an error. `from` is the
+    /// request whose handler asks for it, or 0: it is not answered (F6). Calling again can only shorten the drain.
+    void close(duration drain = {}, serial from = 0);
+
+    void allow_batches(bool yes) noexcept { batches_ = yes; }
+    /// Off: requests from the peer are ignored (a client of the modern era).
+    void accept_requests(bool yes) noexcept { requests_accepted_ = yes; }
+    /// The request can not be cancelled by the peer (initialize: B10).
+    void shield(serial request) noexcept;
+
+    bool closed() const noexcept { return phase_ == phase::closed; }
+    bool closing() const noexcept { return phase_ != phase::open; }
+
+    std::vector<action> take_actions() noexcept { return std::exchange(actions_, {}); }
+    bool has_actions() const noexcept { return !actions_.empty(); }
+    /// Swaps in an empty vector whose memory is reused.
+    void take_actions(std::vector<action>& into) noexcept {
+        into.clear();
+        into.swap(actions_);
+    }
+
+    const counters& count() const noexcept { return counters_; }
+    std::size_t running() const noexcept { return records_.size(); }
+    std::size_t waiting() const noexcept { return calls_.size(); }
+    std::size_t queued_bytes() const noexcept { return output_.size(); }
+
+private:
+    enum class phase : unsigned char { open, draining, closing, closed };
+    enum class cell : unsigned char { open, answered, silent, dropped };
+
+    struct batch {
+        std::size_t unsettled = 0;
+        std::vector<std::pair<request_id, std::string>> answers;
+    };
+
+    struct record {
+        request_id id;
+        cell state = cell::open;
+        bool begun = false;
+        bool shielded = false;
+        bool fired = false;
+        std::string progress_token;  // JSON text; empty: none wanted
+        double last_progress = -std::numeric_limits<double>::infinity();
+        std::string parked_progress;  // newest progress that waits for room (J1)
+        std::vector<serial> nested;
+        std::shared_ptr<batch> group;
+    };
+
+    struct outbound {
+        serial parent = 0;
+        bool cancellable = true;
+        time_point idle_deadline;
+        time_point total_deadline;
+        duration idle{};
+        time_point armed;  // its entry in deadlines_
+    };
+
+    void serve(const json::value& v);
+    void on_batch(const json::value& v);
+    void on_message(const message& m, std::shared_ptr<batch> group);
+    void on_request(const message& m, std::shared_ptr<batch> group);
+    void on_notification(const message& m);
+    void on_response(const message& m);
+    void on_cancel(const json::value* params);
+    void on_progress(const json::value* params);
+
+    bool output_works() const noexcept { return !output_dead_ && phase_ != phase::closed; }
+    void reject(const request_id& id, int code, const char* message, const std::shared_ptr<batch>& group = {});
+    void reject_anonymously(int code, const char* message);
+    void write_answer(serial request, const record& r, std::string_view result, const failure* why);
+    void write_batch(std::shared_ptr<batch> group);
+    void member_settled(const std::shared_ptr<batch>& group);
+    bool withdraw_answer(const request_id& id);
+    void finish_frame(serial owner, request_id id = {});
+    void note_output() noexcept;
+    void unpark(serial request, record& r);
+    void unpark_all();
+
+    void settle(record& r, cell to);
+    void fire(serial request, record& r, stop_cause cause, std::string_view reason);
+    void drop_nested(record& r);
+    void end_record(std::unordered_map<serial, record>::iterator at);
+    void settle_call(serial call, call_outcome outcome);
+    void erase_call(std::unordered_map<serial, outbound>::iterator at);
+    void arm(serial call, outbound& c);
+    void tell_cancelled(serial call, std::string_view reason);
+
+    void fail_calls(std::string_view cause);
+    void end_abruptly(std::string_view cause);
+    void end_orderly();
+    void check_progress_of_end();
+    void abandon_handlers();
+    void be_closed();
+
+    role role_;
+    limits limits_;
+    std::shared_ptr<flight_budget> budget_;
+    time_point now_{};
+    phase phase_ = phase::open;
+    bool input_open_ = true;
+    bool output_dead_ = false;
+    bool paused_ = false;
+    bool batches_ = false;
+    bool requests_accepted_ = true;
+    std::string cause_;
+    std::size_t abandoned_ = 0;
+
+    json::document document_;
+    outbox output_;
+    std::vector<action> actions_;
+    serial next_serial_ = 1;
+
+    std::unordered_map<serial, record> records_;                               // handlers that have not ended
+    std::unordered_map<request_id, serial, request_id_hash> open_ids_;         // of records that are open
+    std::unordered_map<serial, outbound> calls_;                               // our id is the serial
+    std::set<std::pair<time_point, serial>> deadlines_;                        // of calls
+    std::set<serial> parked_;                                                  // records with parked progress, in order
+    std::map<serial, std::shared_ptr<batch>> queued_batches_;                  // by the owner of their frame
+
+    std::optional<time_point> drain_deadline_;
+    std::optional<time_point> grace_deadline_;
+    std::optional<time_point> final_deadline_;
+    std::optional<time_point> stall_deadline_;
+    double error_tokens_ = 0;
+    time_point error_tokens_at_{};
+    counters counters_;
+};
+
+}  // namespace keel::rpc

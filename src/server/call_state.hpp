@@ -1,0 +1,32 @@
+#pragma once
+
+// What a context refers to.
+
+#include "protocol/revision.hpp"
+#include "rpc/request.hpp"
+
+#include <keel/context.hpp>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+
+namespace keel::detail {
+
+/// What is known of the client: of a whole connection in the older revisions, of one request in the modern one.
+struct client_facts {
+    protocol::revision revision = protocol::latest_legacy;
+    json::value info;
+    json::value capabilities;
+    /// The least severe level that is sent; older revisions may change it at any time from the loop.
+    std::atomic<int> log_level{static_cast<int>(keel::log_level::debug)};
+    static constexpr int no_logs = 100;
+};
+
+struct call_state {
+    std::shared_ptr<rpc::request> request;
+    std::shared_ptr<const client_facts> client;
+    json::value meta;
+};
+
+}  // namespace keel::detail

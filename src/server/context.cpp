@@ -1,0 +1,84 @@
+#include <keel/context.hpp>
+
+#include "rpc/peer.hpp"
+#include "server/call_state.hpp"
+
+#include <array>
+
+namespace keel {
+
+namespace {
+constexpr std::array<std::string_view, 8> level_names = {"debug", "info",     "notice", "warning",
+                                                         "error", "critical", "alert",  "emergency"};
+}
+
+std::string_view name_of(log_level level) noexcept {
+    return level_names[static_cast<std::size_t>(level)];
+}
+
+std::optional<log_level> find_log_level(std::string_view name) noexcept {
+    for (std::size_t i = 0; i < level_names.size(); ++i) {
+        if (level_names[i] == name) return static_cast<log_level>(i);
+    }
+    return std::nullopt;
+}
+
+bool context::cancelled() const noexcept { return state_->request->stopped(); }
+std::string context::reason() const { return state_->request->reason(); }
+std::stop_token context::stop_token() const noexcept { return state_->request->token(); }
+
+void context::progress(double value, std::optional<double> total, std::string message) {
+    if (!protocol::has_progress_message(state_->client->revision)) message.clear();
+    state_->request->progress(value, total, std::move(message));
+}
+
+void context::log(log_level level, json::value data, std::string logger) {
+    if (static_cast<int>(level) < state_->client->log_level.load(std::memory_order_relaxed)) return;
+    json::value params = json::object({{"level", name_of(level)}});
+    if (!logger.empty()) params.append("logger", std::move(logger));
+    params.append("data", std::move(data));
+    std::string text;
+    // A log message that cannot be written is not worth failing the call for.
+    if (json::write(text, params)) state_->request->notify("notifications/message", std::move(text), true);
+}
+
+const json::value& context::meta() const noexcept { return state_->meta; }
+std::string_view context::protocol_version() const noexcept { return protocol::name_of(state_->client->revision); }
+const json::value& context::client_info() const noexcept { return state_->client->info; }
+const json::value& context::client_capabilities() const noexcept { return state_->client->capabilities; }
+void context::close_connection() { state_->request->close_connection(); }
+
+task<json::value> context::request(std::string method, json::value params, duration timeout) {
+    auto state = state_;  // the context may be gone before we are
+    // Revision 2026-07-28 has no requests from server to client (F10, I6).
+    if (protocol::is_modern(state->client->revision)) {
+        throw error(error_kind::unavailable, "this revision of the protocol has no requests from server to client");
+    }
+    detail::activity& here = co_await detail::this_activity{};
+    if (&here.loop() != &state->request->loop()) {
+        throw error(error_kind::unavailable, "asked on another loop than the request's own");
+    }
+    auto owner = state->request->owner();
+    if (!owner) throw error(error_kind::closed, "connection closed");
+    rpc::peer::call_options_with_progress options;
+    options.idle = timeout;
+    co_return co_await rpc::peer::ask(std::move(owner), state->request, std::move(method), std::move(params), std::move(options));
+}
+
+task<std::vector<root>> context::list_roots() {
+    auto state = state_;
+    if (!state->client->capabilities["roots"].is_object()) {
+        throw error(error_kind::unavailable, "the client offers no roots");
+    }
+    json::value answer = co_await request("roots/list", json::value());
+    std::vector<root> roots;
+    if (!answer["roots"].is_array()) throw error(error_kind::bad_message, "roots/list: no roots in the answer");
+    for (const json::value& each : answer["roots"].items()) {
+        auto uri = each["uri"].if_string();
+        if (!uri) throw error(error_kind::bad_message, "roots/list: a root without uri");
+        roots.push_back({std::string(*uri), std::string(each["name"].if_string().value_or(""))});
+    }
+    co_return roots;
+}
+
+}  // namespace keel

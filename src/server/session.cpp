@@ -1,0 +1,100 @@
+#include "server/session.hpp"
+
+namespace keel::server_side {
+
+namespace {
+const json::value no_params;
+constexpr unsigned reports_per_second = 20;  // what a peer can make us log (J6)
+}  // namespace
+
+session::session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended)
+    : server_(std::move(server)), ended_(std::move(ended)) {}
+
+void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
+    peer_ = std::make_shared<rpc::peer>(std::move(on), std::move(wire), rpc::role::server, bounds, server_->budget, *this);
+    peer_->start();
+}
+
+void session::close(duration drain) {
+    if (auto keep = peer_) keep->close(drain);
+}
+
+void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
+    const json::value& params = given ? *given : no_params;
+    // The body decides the era: a request that carries its version is a modern one.
+    const json::value& meta = params["_meta"];
+    if (meta.contains(protocol::meta_key::protocol_version)) {
+        on_modern(id, method, params, meta);
+    } else {
+        on_legacy(id, method, params);
+    }
+}
+
+void session::on_notification(rpc::peer&, std::string_view method, const json::value*) {
+    if (method == "notifications/initialized" && era_ == era::legacy) initialized_ = true;
+}
+
+void session::on_report(std::string_view text) {
+    time_point now = peer_->loop().now();
+    if (now - reports_since_ >= std::chrono::seconds(1)) {
+        if (reports_ > reports_per_second) {
+            server_->log(log_level::warning, std::to_string(reports_ - reports_per_second) + " further messages left out");
+        }
+        reports_since_ = now;
+        reports_ = 0;
+    }
+    if (++reports_ <= reports_per_second) server_->log(log_level::warning, text);
+}
+
+void session::on_closed(std::string_view cause, std::size_t abandoned) {
+    peer_->loop().stop_timer(retry_);
+    take_totals();
+    server_->totals.abandoned += abandoned;
+    if (!cause.empty()) server_->log(log_level::info, "connection ended: " + std::string(cause));
+    if (abandoned > 0) {
+        server_->log(log_level::error, std::to_string(abandoned) + " handlers did not stop in time and were abandoned");
+    }
+    connection_end end;
+    end.cause = cause;
+    end.abandoned = abandoned;
+    if (auto ended = std::exchange(ended_, nullptr)) ended(end);
+}
+
+void session::take_totals() {
+    const rpc::counters& now = peer_->core().count();
+    server_->totals.requests += now.requests - told_.requests;
+    server_->totals.dropped_late += now.dropped_late - told_.dropped_late;
+    server_->totals.rejected_input += now.rejected_input - told_.rejected_input;
+    told_ = now;
+}
+
+void session::reject(rpc::serial id, int code, std::string message, json::value data) {
+    rpc::failure why{code, std::move(message), std::move(data)};
+    peer_->finish(id, why);
+}
+
+void session::unknown_method(const incoming& in) {
+    reject(in.id, error_code::method_not_found, "method not found: " + rpc::printable(in.method));
+}
+
+void session::tools_changed() {
+    if (era_ != era::legacy || peer_->closed()) return;  // modern clients subscribe, or look again when their copy is stale
+    list_changed_due_ = true;
+    tell_tools_changed();
+}
+
+void session::tell_tools_changed() {
+    if (!list_changed_due_) return;
+    if (peer_->notify("notifications/tools/list_changed", {})) {
+        list_changed_due_ = false;
+        return;
+    }
+    // The peer reads too slowly just now. One message will do for all changes until then.
+    loop& l = peer_->loop();
+    l.stop_timer(retry_);
+    retry_ = l.start_timer(l.now() + std::chrono::seconds(1), [weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->tell_tools_changed();
+    });
+}
+
+}  // namespace keel::server_side

@@ -1,0 +1,66 @@
+// Revisions 2024-11-05 to 2025-11-25: a handshake, then a session.
+
+#include "server/session.hpp"
+
+namespace keel::server_side {
+
+void session::on_legacy(rpc::serial id, std::string_view method, const json::value& params) {
+    if (method == "initialize") return initialize(id, params);
+    if (method == "ping" && era_ != era::modern) return peer_->finish(id, "{}");
+    if (era_ == era::modern || method == "server/discover") {
+        if (era_ == era::legacy) return unknown_method({id, method, params, client_->revision});
+        return reject(id, error_code::invalid_params,
+                      "_meta is missing " + std::string(protocol::meta_key::protocol_version));
+    }
+    if (era_ == era::unknown) return reject(id, error_code::invalid_request, "not initialized");
+
+    incoming in{id, method, params, client_->revision};
+    if (method == "tools/call") return call_tool(in);
+    if (method == "tools/list") return list_tools(in);
+    if (method == "logging/setLevel") return set_log_level(in);
+    unknown_method(in);
+}
+
+void session::initialize(rpc::serial id, const json::value& params) {
+    peer_->core().shield(id);  // nobody can cancel it (B10)
+    auto asked = params["protocolVersion"].if_string();
+    if (era_ == era::modern) {
+        return refuse_version(id, "this connection speaks " + std::string(protocol::name_of(protocol::latest)),
+                              asked.value_or(""));
+    }
+    if (era_ == era::legacy) return reject(id, error_code::invalid_request, "already initialized");
+    if (!asked) return reject(id, error_code::invalid_params, "protocolVersion: expected string");
+    if (!params["capabilities"].is_object()) return reject(id, error_code::invalid_params, "capabilities: expected object");
+    if (!params["clientInfo"].is_object()) return reject(id, error_code::invalid_params, "clientInfo: expected object");
+
+    auto known = protocol::find_revision(*asked);
+    revision agreed = known && !protocol::is_modern(*known) ? *known : protocol::latest_legacy;
+    client_ = std::make_shared<detail::client_facts>();
+    client_->revision = agreed;
+    client_->info = params["clientInfo"];
+    client_->capabilities = params["capabilities"];
+    era_ = era::legacy;
+    peer_->core().allow_batches(protocol::has_batches(agreed));
+
+    std::string result = R"({"protocolVersion":")";
+    result += protocol::name_of(agreed);
+    result += R"(","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":)";
+    result += server_->info_json(agreed);
+    if (!server_->options.instructions.empty()) {
+        result += R"(,"instructions":)";
+        if (!json::write_string(result, server_->options.instructions)) result += R"("")";
+    }
+    result += '}';
+    tools();  // changes from here on are announced
+    peer_->finish(id, result);
+}
+
+void session::set_log_level(const incoming& in) {
+    auto named = in.params["level"].if_string();
+    auto level = named ? find_log_level(*named) : std::nullopt;
+    if (!level) return reject(in.id, error_code::invalid_params, "level: not a log level");
+    client_->log_level = static_cast<int>(*level);
+    peer_->finish(in.id, "{}");
+}
+
+}  // namespace keel::server_side

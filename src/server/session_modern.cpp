@@ -1,0 +1,65 @@
+// Revision 2026-07-28: no handshake; every request says what it needs to be understood.
+
+#include "server/session.hpp"
+
+namespace keel::server_side {
+
+void session::on_modern(rpc::serial id, std::string_view method, const json::value& params, const json::value& meta) {
+    auto version = meta[protocol::meta_key::protocol_version].if_string();
+    if (!version) {
+        return reject(id, error_code::invalid_params,
+                      "_meta." + std::string(protocol::meta_key::protocol_version) + ": expected string");
+    }
+    if (!meta[protocol::meta_key::client_capabilities].is_object()) {
+        return reject(id, error_code::invalid_params,
+                      "_meta." + std::string(protocol::meta_key::client_capabilities) + ": expected object");
+    }
+    if (*version != protocol::name_of(protocol::latest)) {
+        return refuse_version(id, "unsupported protocol version", *version);
+    }
+    if (era_ == era::legacy) {
+        return refuse_version(id, "this connection was opened with " + std::string(protocol::name_of(client_->revision)),
+                              *version);
+    }
+    incoming in{id, method, params, protocol::latest};
+    // A probe decides nothing: the client may still turn to initialize.
+    if (method == "server/discover") return discover(in);
+    era_ = era::modern;
+    if (method == "tools/call") return call_tool(in);
+    if (method == "tools/list") return list_tools(in);
+    unknown_method(in);
+}
+
+void session::refuse_version(rpc::serial id, std::string_view message, std::string_view requested) {
+    json::value supported = json::array();
+    if (era_ == era::legacy) {
+        supported.push_back(protocol::name_of(client_->revision));
+    } else {
+        // On a connection that is already a modern one the older revisions are no longer on offer.
+        for (std::size_t i = protocol::revision_count; i-- > 0;) {
+            auto r = static_cast<revision>(i);
+            if (era_ != era::modern || protocol::is_modern(r)) supported.push_back(protocol::name_of(r));
+        }
+    }
+    reject(id, error_code::unsupported_protocol_version, std::string(message),
+           json::object({{"supported", std::move(supported)}, {"requested", requested}}));
+}
+
+void session::discover(const incoming& in) {
+    std::string result = R"({"resultType":"complete","supportedVersions":[)";
+    for (std::size_t i = protocol::revision_count; i-- > 0;) {
+        result += '"';
+        result += protocol::revision_names[i];
+        result += i > 0 ? R"(",)" : R"(")";
+    }
+    result += R"(],"capabilities":{"logging":{},"tools":{}})";
+    if (!server_->options.instructions.empty()) {
+        result += R"(,"instructions":)";
+        if (!json::write_string(result, server_->options.instructions)) result += R"("")";
+    }
+    result += R"(,"ttlMs":0,"cacheScope":"private")";
+    result += server_->modern_tail();
+    peer_->finish(in.id, result);
+}
+
+}  // namespace keel::server_side

@@ -1,0 +1,9 @@
+// expect: keel: the keys of a described map are std::string
+#include <keel/describe.hpp>
+
+#include <map>
+
+struct args {
+    std::map<int, int> table;
+};
+KEEL_DESCRIBE(args, table)

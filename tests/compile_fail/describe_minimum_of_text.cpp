@@ -1,0 +1,7 @@
+// expect: keel: minimum and maximum are for numbers
+#include <keel/describe.hpp>
+
+struct args {
+    std::optional<std::string> name;
+};
+KEEL_DESCRIBE(args, (name, keel::minimum(1)))

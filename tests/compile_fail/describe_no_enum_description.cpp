@@ -1,0 +1,8 @@
+// expect: keel: this enum has no description: add KEEL_DESCRIBE_ENUM(type, enumerators...) after it
+#include <keel/describe.hpp>
+
+enum class color { red, green };
+struct args {
+    color paint = color::red;
+};
+KEEL_DESCRIBE(args, paint)

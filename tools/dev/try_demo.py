@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""Talks to the demo server as a client does, and shows what is said.
+
+    tools/dev/try_demo.py           the whole conversation, in friendly form
+    tools/dev/try_demo.py --once    one call; leaves with 0 if the answer is right
+
+The programs are looked for in $KEEL_BIN, else in build/release/bin.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+KEEL = pathlib.Path(os.environ.get("KEEL_BIN", ROOT / "build" / "release" / "bin")) / "keel"
+
+COLOURS = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+
+
+def paint(code, text):
+    return f"\033[{code}m{text}\033[0m" if COLOURS else text
+
+
+def headline(text):
+    print("\n" + paint("1", text), flush=True)
+
+
+def brief(message, width=150):
+    text = json.dumps(message, ensure_ascii=False)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+class Demo:
+    """The server process and the two pipes to it."""
+
+    def __init__(self, quiet=False):
+        self.quiet = quiet
+        self.ids = 0
+        self.process = subprocess.Popen([KEEL, "demo", "--stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, encoding="utf-8")
+
+    def show(self, arrow, colour, message):
+        if not self.quiet:
+            print(f"  {paint(colour, arrow)} {brief(message)}", flush=True)
+
+    def send(self, message):
+        message = {"jsonrpc": "2.0", **message}
+        self.show("→", "36", message)
+        self.process.stdin.write(json.dumps(message) + "\n")
+        self.process.stdin.flush()
+
+    def notify(self, method, **params):
+        self.send({"method": method, "params": params} if params else {"method": method})
+
+    def start(self, method, **params):
+        """Sends a request and returns its id without waiting."""
+        self.ids += 1
+        self.send({"id": self.ids, "method": method, "params": params})
+        return self.ids
+
+    def answer_to(self, wanted):
+        while True:
+            line = self.process.stdout.readline()
+            if not line:
+                sys.exit(f"the server left with {self.process.wait()} before it answered request {wanted}")
+            message = json.loads(line)
+            self.show("←", "32" if "error" not in message else "33", message)
+            if message.get("id") == wanted and "method" not in message:
+                return message
+
+    def ask(self, method, **params):
+        return self.answer_to(self.start(method, **params))
+
+    def call(self, tool, **arguments):
+        return self.ask("tools/call", name=tool, arguments=arguments)
+
+    def open(self):
+        answer = self.ask("initialize", protocolVersion="2025-11-25", capabilities={},
+                          clientInfo={"name": "try_demo", "version": "1"})
+        self.notify("notifications/initialized")
+        return answer
+
+    def leave(self):
+        """End of input is how a client says goodbye on stdio."""
+        self.process.stdin.close()
+        return self.process.wait()
+
+
+def text_of(answer):
+    result = answer.get("result", {})
+    return " ".join(block.get("text", "") for block in result.get("content", []))
+
+
+def once():
+    demo = Demo(quiet=True)
+    demo.open()
+    answer = demo.call("add", a=2, b=40)
+    status = demo.leave()
+    print(f"add(2, 40) = {text_of(answer)}")
+    if text_of(answer) != "42" or answer["result"].get("isError"):
+        sys.exit(f"that is not right: {brief(answer, 1000)}")
+    if status != 0:
+        sys.exit(f"the server left with {status}")
+
+
+def conversation():
+    headline("A client starts the server and they agree on a protocol revision.")
+    demo = Demo()
+    demo.open()
+
+    headline("It asks which tools there are.")
+    tools = demo.ask("tools/list").get("result", {}).get("tools", [])
+    for tool in tools:
+        print(f"      {tool['name']:<12} {tool.get('description', '')}")
+
+    headline("It calls some.")
+    demo.call("echo", text="Hello, Keel!")
+    demo.call("add", a=2, b=40)
+
+    headline("A bad argument is named by its path, and nothing else suffers.")
+    demo.call("add", a="two", b=40)
+
+    headline("A slow call reports its progress.")
+    demo.ask("tools/call", name="sleep", arguments={"ms": 300}, _meta={"progressToken": "nap"})
+
+    headline("A minute-long call is cancelled: it ends at once and is not answered; the next one is.")
+    long = demo.start("tools/call", name="sleep", arguments={"ms": 60000})
+    demo.notify("notifications/cancelled", requestId=long, reason="changed my mind")
+    demo.ask("ping")
+
+    headline("The client goes away in the middle of a call: the server stops the work and leaves.")
+    demo.start("tools/call", name="sleep", arguments={"ms": 60000})
+    print(f"  end of input; exit status {demo.leave()}")
+
+    headline("The same server speaks revision 2026-07-28, where each request stands alone.")
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}}
+    demo = Demo()
+    demo.ask("server/discover", _meta=meta)
+    demo.ask("tools/call", name="echo", arguments={"text": "no handshake"}, _meta=meta)
+    demo.leave()
+
+    headline("To use it from a real client, give the client this server:")
+    settings = {"mcpServers": {"keel-demo": {"command": str(KEEL.resolve()), "args": ["demo", "--stdio"]}}}
+    print(json.dumps(settings, indent=2))
+    print("\nOr let it listen:  ./dev run --tcp 127.0.0.1:8848   or   ./dev run --unix /tmp/keel.sock")
+    print("Its source is tools/keel/; a server of your own starts with examples/ and README.md.")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--once", action="store_true")
+    args = parser.parse_args()
+    # Whatever happens, a newcomer is not left hanging.
+    signal.signal(signal.SIGALRM, lambda *_: sys.exit("the demo did not answer within a minute"))
+    signal.alarm(60)
+    once() if args.once else conversation()
+
+
+main()
