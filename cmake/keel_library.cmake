@@ -13,7 +13,6 @@ function(keel_library name)
         PRIVATE ${PROJECT_SOURCE_DIR}/src)
     # Boost is ours alone: an installed Keel must not ask its user for it.
     target_link_libraries(keel_${name} PRIVATE $<BUILD_INTERFACE:Boost::headers>)
-    target_compile_definitions(keel_${name} PRIVATE BOOST_ASIO_NO_DEPRECATED)
     # A plugin (of a database, an editor, a game) is a shared library, and must be able to contain Keel.
     set_target_properties(keel_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
                                                   CXX_EXTENSIONS OFF)

@@ -59,8 +59,10 @@ public:
     event() = default;
     event(const event&) = delete;
     event& operator=(const event&) = delete;
-    /// Nobody may be waiting any more.
-    ~event() = default;
+    /// Nobody may be waiting any more. Whoever is woken by set may destroy it.
+    ~event() {
+        if (destroyed_) *destroyed_ = true;
+    }
 
     bool is_set() const noexcept { return set_; }
     /// Wakes everyone who waits, in the order in which they came, before it returns.
@@ -96,6 +98,7 @@ private:
     waiter* first_ = nullptr;
     waiter* last_ = nullptr;
     bool set_ = false;
+    bool* destroyed_ = nullptr;  // while set is on the stack
 };
 
 /// Tasks that run side by side and end before their scope does. Made by with_scope.
@@ -104,7 +107,8 @@ public:
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
 
-    /// Starts a task at once. If it fails, the other tasks and the body of the scope are cancelled.
+    /// Starts a task at once. If it fails, the other tasks are cancelled at once and the body of the scope in a turn of
+    /// its own. A task spawned after that is cancelled from the start.
     void spawn(task<void> work);
     /// Cancels every task of the scope.
     void stop() noexcept;
@@ -121,10 +125,12 @@ private:
     ~scope();
 
     void ended(child& c, std::exception_ptr failure);
-    void fail(std::exception_ptr failure) noexcept;
+    void nudge_body();
     void leave(std::exception_ptr failure) noexcept;  // the body has failed
     void throw_failure();
     void sweep();
+    void wake_joiner();
+    bool busy() const noexcept { return running_ != 0 || nudge_posted_; }
     task<void> join();
 
     detail::activity& parent_;
@@ -134,6 +140,9 @@ private:
     joiner* joiner_ = nullptr;
     bool body_left_ = false;
     bool stopping_ = false;
+    bool nudge_posted_ = false;  // the scope cannot be left before that turn
+    bool nudged_ = false;
+    bool interrupted_ = false;   // cancelled while joining
 };
 
 namespace detail {

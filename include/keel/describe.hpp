@@ -17,6 +17,7 @@
 #include <keel/json.hpp>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -102,7 +103,7 @@ struct type_table {
     shape kind{};
     bool is_signed = false;
     std::size_t size = 0;
-    std::size_t count = 0;                      // elements of an array, alternatives of a variant
+    std::size_t count = 0;                            // elements of an array, alternatives of a variant
     const type_table* element = nullptr;              // of nullable, list, array, map
     const type_table* const* alternatives = nullptr;  // of a variant
     const nullable_ops* nullable = nullptr;
@@ -184,23 +185,23 @@ concept described_enum = requires {
 namespace detail {
 
 struct text_option {
-    std::string_view field_notes::*where;
+    std::string_view field_notes::* where;
     std::string_view text;
 };
 struct string_option {
-    std::string_view field_notes::*where;
+    std::string_view field_notes::* where;
     std::string_view text;
 };
 struct length_option {
-    std::size_t field_notes::*where;
+    std::size_t field_notes::* where;
     std::size_t count;
 };
 struct items_option {
-    std::size_t field_notes::*where;
+    std::size_t field_notes::* where;
     std::size_t count;
 };
 struct number_option {
-    limit field_notes::*where;
+    limit field_notes::* where;
     limit bound;
 };
 struct defaulted_option {};
@@ -413,10 +414,7 @@ struct standard<std::variant<Ts...>> {
     static constexpr shape kind = shape::variant;
     static constexpr type_table make() noexcept {
         using access = variant_access<std::variant<Ts...>, std::index_sequence_for<Ts...>>;
-        return {.kind = kind,
-                .count = sizeof...(Ts),
-                .alternatives = access::alternatives,
-                .variant = &access::ops};
+        return {.kind = kind, .count = sizeof...(Ts), .alternatives = access::alternatives, .variant = &access::ops};
     }
 };
 
@@ -464,8 +462,9 @@ template <class T>
 constexpr type_table make_type() noexcept {
     constexpr shape kind = shape_of<T>();
     if constexpr (std::is_pointer_v<T> || std::is_reference_v<T>) {
-        static_assert(never<T>, "keel: pointers and references cannot be described: use std::optional or "
-                                "std::unique_ptr, and std::string for text");
+        static_assert(never<T>,
+                      "keel: pointers and references cannot be described: use std::optional or "
+                      "std::unique_ptr, and std::string for text");
     } else if constexpr (std::is_same_v<T, std::string_view>) {
         static_assert(never<T>, "keel: a described member owns its text: use std::string instead of std::string_view");
     } else if constexpr (character<T>) {
@@ -476,8 +475,9 @@ constexpr type_table make_type() noexcept {
         if constexpr (described_enum<T>) {
             return {.kind = kind, .size = sizeof(T), .names = &enum_table_of<T>};
         } else {
-            static_assert(never<T>, "keel: this enum has no description: add KEEL_DESCRIBE_ENUM(type, "
-                                    "enumerators...) after it");
+            static_assert(never<T>,
+                          "keel: this enum has no description: add KEEL_DESCRIBE_ENUM(type, "
+                          "enumerators...) after it");
         }
     } else if constexpr (kind == shape::map) {
         if constexpr (std::is_same_v<typename T::key_type, std::string>) {
@@ -538,9 +538,9 @@ constexpr field make_field(const char* name, const Options&... options) {
         constexpr shape kind = shape_within<content>();
         static_assert(!has_option<number_option, Options...> || kind == shape::integer || kind == shape::real,
                       "keel: minimum and maximum are for numbers");
-        static_assert(!(has_option<length_option, Options...> || has_option<string_option, Options...>) ||
-                          kind == shape::string,
-                      "keel: min_length, max_length, format and pattern are for strings");
+        static_assert(
+            !(has_option<length_option, Options...> || has_option<string_option, Options...>) || kind == shape::string,
+            "keel: min_length, max_length, format and pattern are for strings");
         static_assert(!has_option<items_option, Options...> || kind == shape::list || kind == shape::bits,
                       "keel: min_items and max_items are for lists");
         field made{.wire = name, .type = &type_for<content>, .reach = &reach<Struct, Member>, .notes = {}};
@@ -582,8 +582,8 @@ void with_default(void* context, struct_table::visitor visit) {
 
 template <class T>
 constexpr enum_name make_enum_name(T value, const char* name, const char* wire = nullptr) {
-    using number = std::make_unsigned_t<std::conditional_t<std::is_same_v<std::underlying_type_t<T>, bool>,
-                                                           unsigned char, std::underlying_type_t<T>>>;
+    using number = std::make_unsigned_t<
+        std::conditional_t<std::is_same_v<std::underlying_type_t<T>, bool>, unsigned char, std::underlying_type_t<T>>>;
     return {wire != nullptr ? wire : name, static_cast<number>(value)};
 }
 
@@ -638,20 +638,20 @@ json::value schema_of() {
 
 /// KEEL_DESCRIBE(type, members...) in the namespace of the struct, after it. A member is its name, or
 /// (name, "description", options...).
-#define KEEL_DESCRIBE(Type, ...)                                                                                      \
+#define KEEL_DESCRIBE(Type, ...)                                                                                       \
     [[maybe_unused]] inline const ::keel::detail::struct_table& keel_description(::keel::detail::tag<Type>) noexcept { \
-        static_assert(::std::is_class_v<Type>, "keel: KEEL_DESCRIBE is for structs: use KEEL_DESCRIBE_ENUM");         \
-        static_assert(::std::is_default_constructible_v<Type>,                                                        \
-                      "keel: a described struct needs a default constructor");                                        \
-        static constexpr auto keel_fields =                                                                           \
-            ::keel::detail::make_fields(KEEL_DETAIL_EACH(KEEL_DETAIL_FIELD, Type __VA_OPT__(, ) __VA_ARGS__));        \
-        static_assert(::keel::detail::wire_names_differ(keel_fields.data(), keel_fields.size()),                      \
-                      "keel: two members of this struct have the same wire name");                                    \
-        static constexpr ::keel::detail::struct_table keel_table{                                                     \
-            #Type, keel_fields.data(), keel_fields.size(),                                                            \
-            ::keel::detail::required_bits(keel_fields.data(), keel_fields.size()),                                    \
-            &::keel::detail::with_default<Type>};                                                                     \
-        return keel_table;                                                                                            \
+        static_assert(::std::is_class_v<Type>, "keel: KEEL_DESCRIBE is for structs: use KEEL_DESCRIBE_ENUM");          \
+        static_assert(::std::is_default_constructible_v<Type>,                                                         \
+                      "keel: a described struct needs a default constructor");                                         \
+        static constexpr auto keel_fields =                                                                            \
+            ::keel::detail::make_fields(KEEL_DETAIL_EACH(KEEL_DETAIL_FIELD, Type __VA_OPT__(, ) __VA_ARGS__));         \
+        static_assert(::keel::detail::wire_names_differ(keel_fields.data(), keel_fields.size()),                       \
+                      "keel: two members of this struct have the same wire name");                                     \
+        static constexpr ::keel::detail::struct_table keel_table{                                                      \
+            #Type, keel_fields.data(), keel_fields.size(),                                                             \
+            ::keel::detail::required_bits(keel_fields.data(), keel_fields.size()),                                     \
+            &::keel::detail::with_default<Type>};                                                                      \
+        return keel_table;                                                                                             \
     }
 
 /// For two structs that hold each other: says before the description of the first that the second has one too.
@@ -660,16 +660,16 @@ json::value schema_of() {
 
 /// KEEL_DESCRIBE_ENUM(type, enumerators...) in the namespace of the enum, after it. An enumerator is its name, or
 /// (name, "name on the wire").
-#define KEEL_DESCRIBE_ENUM(Type, ...)                                                                               \
+#define KEEL_DESCRIBE_ENUM(Type, ...)                                                                                \
     [[maybe_unused]] inline const ::keel::detail::enum_table& keel_description(::keel::detail::tag<Type>) noexcept { \
-        static_assert(::std::is_enum_v<Type>, "keel: KEEL_DESCRIBE_ENUM is for enums: use KEEL_DESCRIBE");          \
-        static constexpr ::keel::detail::enum_name keel_names[] = {                                                 \
-            KEEL_DETAIL_EACH(KEEL_DETAIL_ENUMERATOR, Type, __VA_ARGS__)};                                           \
-        static_assert(::keel::detail::wire_names_differ(keel_names, sizeof(keel_names) / sizeof(keel_names[0])),    \
-                      "keel: two enumerators have the same wire name");                                             \
-        static constexpr ::keel::detail::enum_table keel_table{keel_names,                                          \
-                                                               sizeof(keel_names) / sizeof(keel_names[0])};         \
-        return keel_table;                                                                                          \
+        static_assert(::std::is_enum_v<Type>, "keel: KEEL_DESCRIBE_ENUM is for enums: use KEEL_DESCRIBE");           \
+        static constexpr ::keel::detail::enum_name keel_names[] = {                                                  \
+            KEEL_DETAIL_EACH(KEEL_DETAIL_ENUMERATOR, Type, __VA_ARGS__)};                                            \
+        static_assert(::keel::detail::wire_names_differ(keel_names, sizeof(keel_names) / sizeof(keel_names[0])),     \
+                      "keel: two enumerators have the same wire name");                                              \
+        static constexpr ::keel::detail::enum_table keel_table{keel_names,                                           \
+                                                               sizeof(keel_names) / sizeof(keel_names[0])};          \
+        return keel_table;                                                                                           \
     }
 
 // KEEL_DETAIL_EACH(m, T, a, b, c) is m(T, a), m(T, b), m(T, c), for up to 64 and some more. A macro cannot call itself,
@@ -696,8 +696,7 @@ json::value schema_of() {
 #define KEEL_DETAIL_OPEN(...) __VA_ARGS__
 #define KEEL_DETAIL_CALL(Macro, ...) Macro(__VA_ARGS__)
 
-#define KEEL_DETAIL_FIELD(Type, Item) \
-    KEEL_DETAIL_JOIN(KEEL_DETAIL_FIELD_, KEEL_DETAIL_IN_PARENS(Item))(Type, Item)
+#define KEEL_DETAIL_FIELD(Type, Item) KEEL_DETAIL_JOIN(KEEL_DETAIL_FIELD_, KEEL_DETAIL_IN_PARENS(Item))(Type, Item)
 #define KEEL_DETAIL_FIELD_0(Type, Name) ::keel::detail::make_field<Type, &Type::Name>(#Name)
 #define KEEL_DETAIL_FIELD_1(Type, Item) KEEL_DETAIL_CALL(KEEL_DETAIL_FIELD_WITH, Type, KEEL_DETAIL_OPEN Item)
 #define KEEL_DETAIL_FIELD_WITH(Type, Name, ...) \

@@ -67,7 +67,8 @@ public:
     value(const char* text) : value(std::string_view(text)) {}
 
     value(const value& other) : int_(0) { copy_from(other); }
-    value(value&& other) noexcept : kind_(other.kind_), borrowed_(other.borrowed_), size_(other.size_), int_(other.int_) {
+    value(value&& other) noexcept
+        : kind_(other.kind_), borrowed_(other.borrowed_), size_(other.size_), int_(other.int_) {
         other.forget();
     }
     value& operator=(const value& other);
@@ -86,9 +87,7 @@ public:
     bool is_object() const noexcept { return kind_ == kind::object; }
 
     // What the value is, or nothing when it is something else.
-    std::optional<bool> if_bool() const noexcept {
-        return is_bool() ? std::optional(bool_) : std::nullopt;
-    }
+    std::optional<bool> if_bool() const noexcept { return is_bool() ? std::optional(bool_) : std::nullopt; }
     /// Integers that fit; a real with an integral value does not count.
     std::optional<std::int64_t> if_int() const noexcept {
         return kind_ == kind::integer ? std::optional(int_) : std::nullopt;
@@ -198,8 +197,9 @@ struct parse_options {
 };
 
 struct parse_error {
-    std::size_t offset = 0;  // of the first byte that cannot be right; of the first digit or sign if a number is too large
-    const char* what = "";   // a short constant text: "invalid UTF-8", "nested too deeply", …
+    std::size_t offset =
+        0;  // of the first byte that cannot be right; of the first digit or sign if a number is too large
+    const char* what = "";  // a short constant text: "invalid UTF-8", "nested too deeply", …
 };
 
 /// Reads text into memory that is reused from one text to the next. The values borrow: they are good until the

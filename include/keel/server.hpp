@@ -101,7 +101,7 @@ public:
     /// Serves in the background, on a thread of the server's own. Throws std::system_error or std::runtime_error when the address
     /// cannot be used. May be called several times for several endpoints.
     void start(endpoint where);
-    /// The address really used by the last start of a socket: with port 0 the one the system chose.
+    /// Where the last start of a socket listens: "unix /run/x.sock", "tcp 127.0.0.1:41234", with the port the system chose.
     std::string address() const;
 
     /// Serves one connection on a loop of the caller's (see keel/asio.hpp for one over an io_context). `ended` is called

@@ -68,7 +68,7 @@ bool can_be_waited_for(int fd) {
 // Lives until its last pending wait is over; silent once its watch is gone.
 class asio_loop::descriptor : public std::enable_shared_from_this<descriptor> {
 public:
-    descriptor(asio_loop& owner, int fd, watcher& who) : owner_(&owner), who_(&who), fd_(owner.executor_, fd) {}
+    descriptor(asio_loop& owner, int fd, watcher& who) : owner_(&owner), who_(&who), fd_(std::in_place, owner.executor_, fd) {}
 
     void want(unsigned events) {
         wanted_ = events;
@@ -85,19 +85,18 @@ public:
     void silence() noexcept {
         who_ = nullptr;
         if (!std::exchange(owner_, nullptr)) return;
-        boost::system::error_code ignored;  // of the cancelled waits: nobody listens any more
-        fd_.cancel(ignored);
-        fd_.release();
+        fd_->release();  // cancels the waits
+        fd_.reset();     // a wait that is over may be destroyed after the io_context
     }
 
 private:
     void begin(wait_kind kind, bool& pending) {
         pending = true;
-        fd_.async_wait(kind, [self = this->shared_from_this(), kind, &pending](boost::system::error_code error) {
+        fd_->async_wait(kind, [self = this->shared_from_this(), kind, &pending](boost::system::error_code error) {
             if (!self->who_) return;
             if (kind != asio::posix::descriptor_base::wait_error) pending = false;
-            if (error) return;
-            self->ready(kind);
+            if (error == asio::error::operation_aborted) return;
+            self->ready(error ? asio::posix::descriptor_base::wait_error : kind);
         });
     }
     void ready(wait_kind kind) {
@@ -106,15 +105,15 @@ private:
                                                                            : broken;
         told &= wanted_ | broken;
         if (told == 0) return;
-        detail::turn here(owner_->runner_);
         std::shared_ptr<asio_loop> alive = owner_->self();
+        detail::turn here(alive->runner_);
         who_->on_ready(told);
         if (who_) want(wanted_);
     }
 
     asio_loop* owner_;  // null: silent, or the loop has ended
     watcher* who_;
-    asio::posix::basic_stream_descriptor<asio::any_io_executor> fd_;
+    std::optional<asio::posix::basic_stream_descriptor<asio::any_io_executor>> fd_;
     unsigned wanted_ = 0;
     bool reading_ = false;
     bool writing_ = false;

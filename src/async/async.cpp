@@ -28,12 +28,16 @@ void event::remove(waiter& w) noexcept {
 }
 
 void event::set() {
-    set_ = true;
-    // One at a time from the front: whoever wakes may cancel another who waits.
+    if (std::exchange(set_, true)) return;
+    bool gone = false;
+    destroyed_ = &gone;
+    // One at a time from the front: whoever wakes may cancel another who waits, or end the event itself.
     while (waiter* w = first_) {
         remove(*w);
         w->resume();
+        if (gone) return;
     }
+    destroyed_ = nullptr;
 }
 
 void event::waiter::interrupt() noexcept {
@@ -47,27 +51,34 @@ struct scope::child {
     bool ended = false;
 };
 
-// Waits until no child runs. Not interruptible: cancelling has reached the children themselves. The wake-up goes
-// through the loop, so that a child never ends its own parent while somebody is still stopping it.
-class scope::joiner {
+// Waits until no child runs. The wake-up goes through the loop, so that a child never ends its own parent while somebody
+// is still stopping it.
+class scope::joiner final : public detail::wait {
 public:
     explicit joiner(scope& s) noexcept : scope_(s) {}
-    bool await_ready() const noexcept { return scope_.running_ == 0; }
-    void await_suspend(std::coroutine_handle<> h) noexcept {
-        waiting_ = h;
+    ~joiner() = default;
+
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+        if (!begin(h)) return false;
         scope_.joiner_ = this;
+        return true;
     }
-    void await_resume() const noexcept {}
+    void await_resume() const { check(); }
     void wake() {
-        scope_.parent_.loop().post([h = waiting_] { h.resume(); });
+        woken_ = true;
+        scope_.parent_.loop().post([this] { resume(); });
     }
 
 private:
+    void interrupt() noexcept override {
+        if (woken_) return;
+        scope_.joiner_ = nullptr;
+        resume();
+    }
     scope& scope_;
-    std::coroutine_handle<> waiting_;
+    bool woken_ = false;
 };
-
-scope::scope(detail::activity& parent) noexcept : parent_(parent) {}
 
 scope::~scope() = default;
 
@@ -82,6 +93,7 @@ void scope::spawn(task<void> work) {
     children_.push_back(std::make_unique<child>(parent_));
     child& c = *children_.back();
     ++running_;
+    if (failure_) c.line.stop();
     detail::start(c.line, std::move(work), [this, &c](detail::outcome<void> result) {
         ended(c, result.index() == 0 ? std::get<0>(result) : nullptr);
     });
@@ -90,32 +102,42 @@ void scope::spawn(task<void> work) {
 void scope::ended(child& c, std::exception_ptr failure) {
     --running_;
     c.ended = true;
-    if (failure) {
-        bool wish = c.line.stopped();
-        if (wish) {
-            // Being cancelled at our own wish is neither success nor failure.
-            try {
-                std::rethrow_exception(failure);
-            } catch (const cancelled&) {
-                failure = nullptr;
-            } catch (...) {  // a real failure: kept below
-            }
+    if (failure && c.line.stopped()) {
+        // Being cancelled at our own wish is neither success nor failure.
+        try {
+            std::rethrow_exception(failure);
+        } catch (const cancelled&) {
+            failure = nullptr;
+        } catch (...) {  // a real failure: kept below
         }
-        if (failure) fail(failure);
     }
-    if (running_ == 0 && joiner_) std::exchange(joiner_, nullptr)->wake();
+    if (failure && !failure_) {
+        failure_ = std::move(failure);
+        stop();
+        if (!body_left_) nudge_body();
+    }
+    wake_joiner();
 }
 
-void scope::fail(std::exception_ptr failure) noexcept {
-    if (failure_) return;
-    failure_ = std::move(failure);
-    stop();
-    if (!body_left_) parent_.nudge();
+void scope::wake_joiner() {
+    if (!busy() && joiner_) std::exchange(joiner_, nullptr)->wake();
+}
+
+// In a turn of its own: the body may run to its end and take the scope along, which must not happen while a child of
+// it is still on the stack, ending or being stopped.
+void scope::nudge_body() {
+    nudge_posted_ = parent_.loop().post([this] {
+        nudge_posted_ = false;
+        if (body_left_) return wake_joiner();
+        nudged_ = true;
+        parent_.nudge();
+    });
 }
 
 void scope::leave(std::exception_ptr failure) noexcept {
     body_left_ = true;
-    fail(std::move(failure));
+    if (!failure_) failure_ = std::move(failure);
+    stop();
 }
 
 void scope::stop() noexcept {
@@ -128,12 +150,22 @@ void scope::stop() noexcept {
 
 task<void> scope::join() {
     body_left_ = true;
-    co_await joiner(*this);
-    parent_.forget_nudge();  // ours, if the body ended without noticing it
+    while (busy()) {
+        try {
+            joiner all(*this);
+            co_await all;
+        } catch (const cancelled&) {
+            // Cancelled (or an outer scope failed) while the children run on: they are to end too, and are waited for.
+            interrupted_ = true;
+            stop();
+        }
+    }
+    if (nudged_) parent_.forget_nudge();  // ours, if the body ended without noticing it
 }
 
 void scope::throw_failure() {
     if (failure_) std::rethrow_exception(failure_);
+    if (interrupted_) throw cancelled();
 }
 
 }  // namespace keel

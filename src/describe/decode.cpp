@@ -19,23 +19,34 @@ namespace detail {
 
 namespace {
 
-bool decode_any(const type_table&, const json::value&, void* into, decode_error&);
+/// The error, if there is one, and what has been spent on alternatives of variants. A peer that nests them can make each
+/// level be read again for each level above it, so reading again is paid for: by what has been read once, and then some.
+struct progress : decode_error {
+    unsigned retries = 0;  // second and further alternatives that we are in
+    std::uint64_t spare = 1'000'000;
+
+    bool pay() noexcept {
+        if (retries == 0) spare += 16;
+        else if (spare == 0) return false;
+        else --spare;
+        return true;
+    }
+};
+
+bool decode_any(const type_table&, const json::value&, void* into, progress&);
 
 // ---- what is said when it does not fit ----
 
-/// Text of the peer's, short enough for a message.
+std::string shortened(std::string_view text, std::size_t most) {
+    if (text.size() <= most) return std::string(text);
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;  // not within a character
+    return std::string(text.substr(0, most)) + "…";
+}
+
+/// Text of the peer's, quoted and short enough for a message.
 std::string shown(std::string_view text) {
-    constexpr std::size_t most = 64;
     std::string out;
-    if (text.size() > most) {
-        std::size_t end = most;
-        while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-        text = text.substr(0, end);
-        if (!json::write_string(out, text)) return "(not UTF-8)";
-        out.insert(out.size() - 1, "…");
-        return out;
-    }
-    return json::write_string(out, text) ? out : "(not UTF-8)";
+    return json::write_string(out, shortened(text, 64)) ? out : "(not UTF-8)";
 }
 
 bool is_word(std::string_view key) noexcept {
@@ -101,7 +112,7 @@ bool out_of_range(decode_error& e, const type_table& t, const json::value& found
 
 // ---- one function per shape ----
 
-bool decode_integer(const type_table& t, const json::value& v, void* into, decode_error& e) {
+bool decode_integer(const type_table& t, const json::value& v, void* into, progress& e) {
     if (const auto n = v.if_int()) {
         const bool fits = t.is_signed ? *n >= smallest(t) && *n <= static_cast<std::int64_t>(largest(t))
                                       : *n >= 0 && static_cast<std::uint64_t>(*n) <= largest(t);
@@ -133,7 +144,7 @@ bool decode_integer(const type_table& t, const json::value& v, void* into, decod
     return true;
 }
 
-bool decode_real(const type_table& t, const json::value& v, void* into, decode_error& e) {
+bool decode_real(const type_table& t, const json::value& v, void* into, progress& e) {
     const auto real = v.if_double();
     if (!real) return wrong_kind(e, t, v);
     if (t.size == sizeof(double)) {
@@ -146,7 +157,7 @@ bool decode_real(const type_table& t, const json::value& v, void* into, decode_e
     return true;
 }
 
-bool decode_enum(const type_table& t, const json::value& v, void* into, decode_error& e) {
+bool decode_enum(const type_table& t, const json::value& v, void* into, progress& e) {
     const auto text = v.if_string();
     if (!text) return wrong_kind(e, t, v);
     const enum_table& table = t.names();
@@ -161,7 +172,7 @@ bool decode_enum(const type_table& t, const json::value& v, void* into, decode_e
     return fail(e, "expected one of " + names + ", found " + shown(*text));
 }
 
-bool decode_list(const type_table& t, const json::value& v, void* into, decode_error& e) {
+bool decode_list(const type_table& t, const json::value& v, void* into, progress& e) {
     if (!v.is_array()) return wrong_kind(e, t, v);
     const auto items = v.items();
     t.list->start(into, items.size());
@@ -174,7 +185,7 @@ bool decode_list(const type_table& t, const json::value& v, void* into, decode_e
     return true;
 }
 
-bool decode_bits(const type_table& t, const json::value& v, void* into, decode_error& e) {
+bool decode_bits(const type_table& t, const json::value& v, void* into, progress& e) {
     if (!v.is_array()) return wrong_kind(e, t, v);
     const auto items = v.items();
     t.bits->resize(into, items.size());
@@ -190,7 +201,7 @@ bool decode_bits(const type_table& t, const json::value& v, void* into, decode_e
     return true;
 }
 
-bool decode_array(const type_table& t, const json::value& v, void* into, decode_error& e) {
+bool decode_array(const type_table& t, const json::value& v, void* into, progress& e) {
     if (!v.is_array()) return wrong_kind(e, t, v);
     const auto items = v.items();
     if (items.size() != t.count) {
@@ -206,7 +217,7 @@ bool decode_array(const type_table& t, const json::value& v, void* into, decode_
     return true;
 }
 
-bool decode_map(const type_table& t, const json::value& v, void* into, decode_error& e) {
+bool decode_map(const type_table& t, const json::value& v, void* into, progress& e) {
     if (!v.is_object()) return wrong_kind(e, t, v);
     t.map->clear(into);
     for (const json::member& m : v.members()) {
@@ -243,27 +254,26 @@ bool may_be(const type_table& t, const json::value& v) noexcept {
 }
 
 /// The first alternative that fits wins. If only one is of the right kind, its complaint is the useful one.
-bool decode_variant(const type_table& t, const json::value& v, void* into, decode_error& e) {
+bool decode_variant(const type_table& t, const json::value& v, void* into, progress& e) {
     std::size_t tried = 0;
-    decode_error only;
     std::string all;
     for (std::size_t i = 0; i < t.count; ++i) {
         if (!may_be(*t.alternatives[i], v)) continue;
-        decode_error complaint;
-        if (decode_any(*t.alternatives[i], v, t.variant->emplace(into, i), complaint)) return true;
+        if (tried != 0) ++e.retries;
+        const bool fits = decode_any(*t.alternatives[i], v, t.variant->emplace(into, i), e);
+        if (tried != 0) --e.retries;
+        if (fits) return true;
         if (tried++ != 0) all += "; ";
-        all += complaint.message();
-        only = std::move(complaint);
+        all += shortened(e.message(), 200);  // complaints about variants in variants would double at each level
     }
     if (tried == 0) return wrong_kind(e, t, v);
-    if (tried > 1) return fail(e, "fits no alternative (" + all + ")");
-    e = std::move(only);
-    return false;
+    return tried == 1 ? false : fail(e, "fits no alternative (" + all + ")");
 }
 
-bool decode_field(const field& f, const json::value& v, void* object, decode_error& e) {
+bool decode_field(const field& f, const json::value& v, void* object, progress& e) {
     if (decode_any(*f.type, v, f.reach(object), e)) [[likely]] {
-        if (!f.notes.limited) [[likely]] return true;
+        if (!f.notes.limited) [[likely]]
+            return true;
         std::string why;
         if (within_limits(f.notes, v, why)) return true;
         fail(e, std::move(why));
@@ -272,7 +282,7 @@ bool decode_field(const field& f, const json::value& v, void* object, decode_err
     return false;
 }
 
-bool decode_object(const struct_table& table, const type_table& t, const json::value& v, void* into, decode_error& e) {
+bool decode_object(const struct_table& table, const type_table& t, const json::value& v, void* into, progress& e) {
     if (!v.is_object()) return wrong_kind(e, t, v);
     std::uint64_t seen = 0;
     std::size_t next = 0;  // members usually come in the order of the fields
@@ -294,7 +304,8 @@ bool decode_object(const struct_table& table, const type_table& t, const json::v
     return false;
 }
 
-bool decode_any(const type_table& t, const json::value& v, void* into, decode_error& e) {
+bool decode_any(const type_table& t, const json::value& v, void* into, progress& e) {
+    if (!e.pay()) return fail(e, "too many ways to read this");
     switch (t.kind) {
         case shape::null: return v.is_null() || wrong_kind(e, t, v);
         case shape::boolean:
@@ -331,10 +342,12 @@ bool decode_any(const type_table& t, const json::value& v, void* into, decode_er
 
 }  // namespace
 
-bool decode(const type_table& t, const json::value& v, void* into, decode_error& e, std::string_view prefix) {
-    if (decode_any(t, v, into, e)) return true;
-    if (!prefix.empty()) e.path.insert(0, prefix);
-    else if (e.path.starts_with('.')) e.path.erase(0, 1);
+bool decode(const type_table& t, const json::value& v, void* into, decode_error& error, std::string_view prefix) {
+    progress p;
+    if (decode_any(t, v, into, p)) return true;
+    error = std::move(static_cast<decode_error&>(p));
+    if (!prefix.empty()) error.path.insert(0, prefix);
+    else if (error.path.starts_with('.')) error.path.erase(0, 1);
     return false;
 }
 

@@ -22,9 +22,7 @@ std::size_t characters(std::string_view text) noexcept {
         std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
 }
 
-std::string counted(std::size_t n, const char* noun) {
-    return std::to_string(n) + ' ' + noun + (n == 1 ? "" : "s");
-}
+std::string counted(std::size_t n, const char* noun) { return std::to_string(n) + ' ' + noun + (n == 1 ? "" : "s"); }
 
 bool count_within(std::size_t n, std::size_t least, std::size_t most, const char* noun, std::string& why) {
     if (n < least) why = "expected at least " + counted(least, noun) + ", found " + std::to_string(n);
@@ -40,9 +38,12 @@ bool number_within(const field_notes& n, const json::value& number, std::string&
         return false;
     };
     using order = std::partial_ordering;
-    return check(n.minimum, [](order o) { return o >= 0; }, "expected at least ") &&
-           check(n.maximum, [](order o) { return o <= 0; }, "expected at most ") &&
-           check(n.exclusive_minimum, [](order o) { return o > 0; }, "expected more than ") &&
+    return check(
+               n.minimum, [](order o) { return o >= 0; }, "expected at least ") &&
+           check(
+               n.maximum, [](order o) { return o <= 0; }, "expected at most ") &&
+           check(
+               n.exclusive_minimum, [](order o) { return o > 0; }, "expected more than ") &&
            check(n.exclusive_maximum, [](order o) { return o < 0; }, "expected less than ");
 }
 

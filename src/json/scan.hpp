@@ -48,6 +48,13 @@ inline const char* skip_plain_portable(const char* p, const char* end) noexcept 
             break;
         }
     }
+    // Names are mostly this long: two halves that overlap instead of a loop.
+    if (end - p >= 4 && end - p < 8) {
+        std::uint32_t halves[2];
+        std::memcpy(&halves[0], p, 4);
+        std::memcpy(&halves[1], end - 4, 4);
+        if (not_plain_8(halves[0] | std::uint64_t{halves[1]} << 32) == 0) return end;
+    }
     while (p != end && is_plain(*p)) ++p;
     return p;
 }
@@ -73,10 +80,14 @@ inline unsigned not_plain_16(__m128i bytes) noexcept {
 inline __m128i load_16(const char* p) noexcept { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
 
 inline const char* skip_plain(const char* p, const char* end) noexcept {
-    for (; end - p >= 16; p += 16) {
+    if (end - p < 16) return skip_plain_portable(p, end);
+    do {
         if (const unsigned marks = not_plain_16(load_16(p)); marks != 0) return p + std::countr_zero(marks);
-    }
-    return skip_plain_portable(p, end);
+        p += 16;
+    } while (end - p >= 16);
+    // The rest together with bytes that are known to be plain.
+    const unsigned marks = not_plain_16(load_16(end - 16));
+    return marks != 0 ? end - 16 + std::countr_zero(marks) : end;
 }
 
 inline const char* skip_ascii(const char* p, const char* end) noexcept {

@@ -60,24 +60,24 @@ void container::assign_text(value& v, std::string_view text) {
 // A container is copied with null cells at first; its own cells follow when its turn comes.
 void container::copy_flat(const value& from, value& to, auto& waiting) {
     switch (from.kind_) {
-    case kind::string: assign_text(to, {from.text_, from.size_}); return;
-    case kind::array:
-    case kind::object: {
-        container* block = nullptr;
-        if (const std::size_t n = cells_of(from); n != 0) {
-            block = make(n);
-            std::uninitialized_default_construct_n(block->begin(), n);
+        case kind::string: assign_text(to, {from.text_, from.size_}); return;
+        case kind::array:
+        case kind::object: {
+            container* block = nullptr;
+            if (const std::size_t n = cells_of(from); n != 0) {
+                block = make(n);
+                std::uninitialized_default_construct_n(block->begin(), n);
+            }
+            to.kind_ = from.kind_;
+            to.size_ = from.size_;
+            to.container_ = block;
+            if (block) waiting.push({&from, &to});
+            return;
         }
-        to.kind_ = from.kind_;
-        to.size_ = from.size_;
-        to.container_ = block;
-        if (block) waiting.push({&from, &to});
-        return;
-    }
-    default:
-        to.kind_ = from.kind_;
-        to.int_ = from.int_;
-        return;
+        default:
+            to.kind_ = from.kind_;
+            to.int_ = from.int_;
+            return;
     }
 }
 
@@ -128,14 +128,14 @@ bool container::equal_flat(const value& a, const value& b, auto& waiting) {
         return false;  // the two integer kinds have no value in common
     }
     switch (a.kind_) {
-    case kind::null: return true;
-    case kind::boolean: return a.bool_ == b.bool_;
-    case kind::integer: return a.int_ == b.int_;
-    case kind::unsigned_integer: return a.uint_ == b.uint_;
-    case kind::real: return a.real_ == b.real_;
-    case kind::string: return std::string_view(a.text_, a.size_) == std::string_view(b.text_, b.size_);
-    case kind::array:
-    case kind::object: break;
+        case kind::null: return true;
+        case kind::boolean: return a.bool_ == b.bool_;
+        case kind::integer: return a.int_ == b.int_;
+        case kind::unsigned_integer: return a.uint_ == b.uint_;
+        case kind::real: return a.real_ == b.real_;
+        case kind::string: return std::string_view(a.text_, a.size_) == std::string_view(b.text_, b.size_);
+        case kind::array:
+        case kind::object: break;
     }
     if (a.size_ != b.size_) return false;
     // Not skipped when both are the same block: a tree with a NaN in it does not equal itself.

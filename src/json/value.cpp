@@ -23,14 +23,14 @@ namespace {
 
 std::string_view name_of(kind k) noexcept {
     switch (k) {
-    case kind::null: return "null";
-    case kind::boolean: return "boolean";
-    case kind::integer:
-    case kind::unsigned_integer: return "integer";
-    case kind::real: return "number";
-    case kind::string: return "string";
-    case kind::array: return "array";
-    case kind::object: return "object";
+        case kind::null: return "null";
+        case kind::boolean: return "boolean";
+        case kind::integer:
+        case kind::unsigned_integer: return "integer";
+        case kind::real: return "number";
+        case kind::string: return "string";
+        case kind::array: return "array";
+        case kind::object: return "object";
     }
     return "nothing";
 }
@@ -138,10 +138,10 @@ std::optional<std::uint64_t> value::if_uint() const noexcept {
 
 std::optional<double> value::if_double() const noexcept {
     switch (kind_) {
-    case kind::integer: return static_cast<double>(int_);
-    case kind::unsigned_integer: return static_cast<double>(uint_);
-    case kind::real: return real_;
-    default: return std::nullopt;
+        case kind::integer: return static_cast<double>(int_);
+        case kind::unsigned_integer: return static_cast<double>(uint_);
+        case kind::real: return real_;
+        default: return std::nullopt;
     }
 }
 

@@ -68,21 +68,21 @@ private:
     bool kept_ = false;
 };
 
-/// The longest escape; also enough for any number.
+/// Enough for any escape and any number.
 constexpr std::size_t short_text = 32;
 
 std::size_t escape(char* out, char c) noexcept {
     constexpr char digits[] = "0123456789abcdef";
     out[0] = '\\';
     switch (c) {
-    case '"':
-    case '\\': out[1] = c; return 2;
-    case '\b': out[1] = 'b'; return 2;
-    case '\f': out[1] = 'f'; return 2;
-    case '\n': out[1] = 'n'; return 2;
-    case '\r': out[1] = 'r'; return 2;
-    case '\t': out[1] = 't'; return 2;
-    default: break;
+        case '"':
+        case '\\': out[1] = c; return 2;
+        case '\b': out[1] = 'b'; return 2;
+        case '\f': out[1] = 'f'; return 2;
+        case '\n': out[1] = 'n'; return 2;
+        case '\r': out[1] = 'r'; return 2;
+        case '\t': out[1] = 't'; return 2;
+        default: break;
     }
     const auto u = static_cast<unsigned char>(c);
     std::memcpy(out + 1, "u00", 3);
@@ -115,13 +115,20 @@ std::size_t integer(char* out, Integer n) noexcept {
 }
 
 bool put_string(buffered& out, std::string_view text) {
-    const char* p = text.data();
-    const char* const end = p + text.size();
-    const char* run = p;
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+    const char* p = detail::skip_plain(begin, end);
+    if (p == end && text.size() <= short_text) {
+        char* const at = out.space(short_text + 2);
+        *at = '"';
+        if (!text.empty()) std::memcpy(at + 1, begin, text.size());
+        at[text.size() + 1] = '"';
+        out.advance(text.size() + 2);
+        return true;
+    }
+    const char* run = begin;
     out.put('"');
-    for (;;) {
-        p = detail::skip_plain(p, end);
-        if (p == end) break;
+    for (; p != end; p = detail::skip_plain(p, end)) {
         if (!detail::is_ascii(*p)) {
             const auto [next, valid] = detail::skip_non_ascii(p, end);
             if (!valid) return false;
@@ -139,54 +146,55 @@ bool put_string(buffered& out, std::string_view text) {
 
 /// A container of which some is written.
 struct level {
-    const value* container;
-    std::uint32_t next;  // element or member
+    const value* next;  // its cells: elements, or names and contents in turn
+    const value* end;
+    bool object;
 };
 
 bool put_scalar(buffered& out, const value& v) {
     switch (v.type()) {
-    case kind::null: out.put("null"); return true;
-    case kind::boolean: out.put(*v.if_bool() ? "true" : "false"); return true;
-    case kind::integer: out.advance(integer(out.space(short_text), *v.if_int())); return true;
-    case kind::unsigned_integer: out.advance(integer(out.space(short_text), *v.if_uint())); return true;
-    case kind::real: {
-        const std::size_t length = number(out.space(short_text), *v.if_double());
-        out.advance(length);
-        return length != 0;
-    }
-    default: return put_string(out, *v.if_string());
+        case kind::null: out.put("null"); return true;
+        case kind::boolean: out.put(*v.if_bool() ? "true" : "false"); return true;
+        case kind::integer: out.advance(integer(out.space(short_text), *v.if_int())); return true;
+        case kind::unsigned_integer: out.advance(integer(out.space(short_text), *v.if_uint())); return true;
+        case kind::real: {
+            const std::size_t length = number(out.space(short_text), *v.if_double());
+            out.advance(length);
+            return length != 0;
+        }
+        default: return put_string(out, *v.if_string());
     }
 }
 
 bool put_value(buffered& out, const value& root) {
+    using detail::container;
     detail::small_stack<level> open;
     const value* v = &root;
     for (;;) {
         if (v->type() < kind::array) {
             if (!put_scalar(out, *v)) return false;
+        } else if (v->empty()) {
+            out.put(v->is_object() ? "{}" : "[]");
         } else {
-            out.put(v->is_array() ? '[' : '{');
-            open.push({v, 0});
+            out.put(v->is_object() ? '{' : '[');
+            const value* cells = container::block_of(*v)->begin();
+            open.push({cells, cells + container::cells_of(*v), v->is_object()});
+            v = nullptr;  // the first in here needs no comma
         }
         // Close what is at its end, then find the value to write next.
-        for (;;) {
-            if (open.empty()) return true;
-            level& top = open.top();
-            if (top.next != top.container->size()) break;
-            out.put(top.container->is_array() ? ']' : '}');
+        while (!open.empty() && open.top().next == open.top().end) {
+            out.put(open.top().object ? '}' : ']');
             open.drop();
         }
+        if (open.empty()) return true;
         level& top = open.top();
-        if (top.next != 0) out.put(',');
-        const std::uint32_t at = top.next++;
-        if (top.container->is_array()) {
-            v = &top.container->items()[at];
-        } else {
-            const member& m = top.container->members()[at];
-            if (!put_string(out, m.key())) return false;
+        if (v) out.put(',');
+        if (top.object) {
+            if (!put_string(out, *top.next->if_string())) return false;
             out.put(':');
-            v = &m.content;
+            ++top.next;
         }
+        v = top.next++;
     }
 }
 

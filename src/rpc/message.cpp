@@ -1,5 +1,6 @@
 #include "rpc/message.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 namespace keel::rpc {
@@ -57,6 +58,7 @@ message classify(const json::value& v) {
         else if (key == "error") m.error = &each.content;
     }
     if (id) m.id = request_id::from(*id);
+    m.names_method = method != nullptr;
 
     if (!version || version->if_string() != std::string_view("2.0")) {
         if (!method && (m.result || m.error)) {  // no reply is due to something that looks like a response
@@ -134,46 +136,53 @@ void write_notification(std::string& out, std::string_view method, std::string_v
     out += '}';
 }
 
-request_id find_id(std::string_view beginning) {
-    // A scan, not a parse: the text breaks off somewhere. Follow strings and nesting; look at keys of depth one.
-    int depth = 0;
-    bool expect_key = false;
-    for (std::size_t i = 0; i < beginning.size(); ++i) {
-        char c = beginning[i];
-        if (c == '"') {
-            std::size_t start = i;
-            for (++i; i < beginning.size() && beginning[i] != '"'; ++i) {
-                if (beginning[i] == '\\') ++i;
-            }
-            if (i >= beginning.size()) return {};
-            if (!(depth == 1 && expect_key)) continue;
-            expect_key = false;
-            if (beginning.substr(start, i - start + 1) != "\"id\"") continue;
-            std::size_t colon = beginning.find(':', i + 1);
-            if (colon == std::string_view::npos) return {};
-            // The value ends at the next comma or brace that is not inside a string.
-            std::size_t end = colon + 1;
-            for (bool quoted = false; end < beginning.size(); ++end) {
-                char e = beginning[end];
-                if (quoted && e == '\\') ++end;
-                else if (e == '"') quoted = !quoted;
-                else if (!quoted && (e == ',' || e == '}')) break;
-            }
-            if (end >= beginning.size()) return {};
-            json::document read;
-            const json::value* v = read.read(beginning.substr(colon + 1, end - colon - 1));
-            return v ? request_id::from(*v) : request_id();
+glimpse look_at(std::string_view beginning) {
+    // A scan, not a parse: the text breaks off somewhere. Follow strings and nesting; look at the keys of the object.
+    glimpse seen;
+    std::size_t start = beginning.find_first_not_of(" \t\r\n");
+    if (start == std::string_view::npos || beginning[start] != '{') return seen;
+    auto end_of_string = [&](std::size_t i) {  // i: its opening quote; the closing one, or the end of the text
+        for (++i; i < beginning.size() && beginning[i] != '"'; ++i) {
+            if (beginning[i] == '\\') ++i;
         }
-        if (c == '{' || c == '[') {
+        return std::min(i, beginning.size());
+    };
+    int depth = 1;
+    bool expect_key = true;
+    std::size_t id_from = 0;  // of the value that is the id, while we are in it
+    for (std::size_t i = start + 1; i < beginning.size() && depth > 0; ++i) {
+        char c = beginning[i];
+        if (id_from != 0 && depth == 1 && (c == ',' || c == '}')) {
+            json::document read;
+            const json::value* v = read.read(beginning.substr(id_from, i - id_from));
+            seen.id = v ? request_id::from(*v) : request_id();
+            id_from = 0;
+        }
+        if (c == '"') {
+            std::size_t end = end_of_string(i);
+            std::string_view text = beginning.substr(i + 1, end - i - 1);
+            bool whole = end < beginning.size();
+            if (depth == 1 && expect_key && whole) {
+                expect_key = false;
+                if (text == "method") seen.method = true;
+                if (text == "result" || text == "error") seen.result = true;
+                if (text == "id") {
+                    std::size_t colon = beginning.find_first_not_of(" \t\r\n", end + 1);
+                    if (colon == std::string_view::npos || beginning[colon] != ':') return seen;
+                    end = colon;
+                    id_from = colon + 1;
+                }
+            }
+            i = end;
+        } else if (c == '{' || c == '[') {
             ++depth;
-            expect_key = depth == 1 && c == '{';
         } else if (c == '}' || c == ']') {
             --depth;
         } else if (c == ',' && depth == 1) {
             expect_key = true;
         }
     }
-    return {};
+    return seen;
 }
 
 std::string printable(std::string_view text, std::size_t limit) {
@@ -183,14 +192,19 @@ std::string printable(std::string_view text, std::size_t limit) {
     // Do not cut inside a character.
     while (cut && !text.empty() && !json::is_utf8(text) && text.size() + 4 > limit) text.remove_suffix(1);
     bool utf8 = json::is_utf8(text);
-    for (char c : text) {
-        auto u = static_cast<unsigned char>(c);
-        if (u < 0x20 || u == 0x7f || (u >= 0x80 && !utf8)) {
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        auto u = static_cast<unsigned char>(text[i]);
+        // U+0080 to U+009F (C2 80 to C2 9F) are control characters too.
+        if (utf8 && u == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0) {
+            char escaped[8];
+            std::snprintf(escaped, sizeof escaped, "\\x%02x", static_cast<unsigned char>(text[++i]));
+            out += escaped;
+        } else if (u < 0x20 || u == 0x7f || (u >= 0x80 && !utf8)) {
             char escaped[8];
             std::snprintf(escaped, sizeof escaped, "\\x%02x", u);
             out += escaped;
         } else {
-            out += c;
+            out += text[i];
         }
     }
     if (cut) out += "…";

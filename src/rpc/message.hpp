@@ -18,6 +18,7 @@ struct message {
     message_kind kind = message_kind::invalid;
     request_id id;                         // also of an invalid message, where it could be read
     std::string_view method;               // request, notification
+    bool names_method = false;             // there is a member "method", whatever it holds
     const json::value* params = nullptr;   // absent, or an object (of a request or notification)
     const json::value* result = nullptr;   // response: exactly one of the two, else `problem` says so
     const json::value* error = nullptr;
@@ -42,8 +43,13 @@ void write_error(std::string& out, const request_id& id, const failure& why);
 void write_request(std::string& out, std::int64_t id, std::string_view method, std::string_view params);
 void write_notification(std::string& out, std::string_view method, std::string_view params);
 
-/// The id at the top level of a text that breaks off, if one is to be seen in it.
-request_id find_id(std::string_view beginning);
+/// What is to be seen at the top level of a text that breaks off.
+struct glimpse {
+    request_id id;
+    bool method = false;
+    bool result = false;  // or an error
+};
+glimpse look_at(std::string_view beginning);
 
 /// Text from a peer made fit for a log or an error: cut to `limit` bytes, control characters escaped.
 std::string printable(std::string_view text, std::size_t limit = 200);

@@ -9,9 +9,15 @@ namespace {
 constexpr std::size_t kept_capacity = 256 * 1024;
 }  // namespace
 
-void outbox::end(serial owner, request_id id) {
+std::uint64_t outbox::end(serial owner, request_id id) {
     bytes_ += '\n';
-    frames_.push_back(frame{bytes_.size(), owner, std::move(id)});
+    frames_.push_back(frame{bytes_.size(), owner, next_number_, std::move(id)});
+    return next_number_++;
+}
+
+std::uint64_t outbox::first_to_withdraw() const noexcept {
+    std::size_t first = first_unstarted();
+    return first < frames_.size() ? frames_[first].number : next_number_;
 }
 
 void outbox::wrote(std::size_t n) {
@@ -78,8 +84,9 @@ std::size_t outbox::withdraw(serial owner) {
 }
 
 serial outbox::owner_of_answer(const request_id& id) const noexcept {
-    for (std::size_t i = first_unstarted(); i < frames_.size(); ++i) {
-        if (frames_[i].answers == id) return frames_[i].owner;
+    // From the back: if a peer has used the id again too early, it means the newer request.
+    for (std::size_t i = frames_.size(), first = first_unstarted(); i > first; --i) {
+        if (frames_[i - 1].answers == id) return frames_[i - 1].owner;
     }
     return 0;
 }

@@ -28,7 +28,10 @@ public:
     /// Starts a frame: append its text to the returned buffer, then call end.
     std::string& begin() noexcept { return bytes_; }
     /// Ends the frame with a newline. `id` is that of the request it answers, if it is an answer.
-    void end(serial owner, request_id id = {});
+    /// Frames are numbered in their order; the number.
+    std::uint64_t end(serial owner, request_id id = {});
+    /// Frames with a smaller number have begun to leave, or are gone.
+    std::uint64_t first_to_withdraw() const noexcept;
 
     /// Takes back every frame of `owner` whose write has not started. The number of frames taken back.
     std::size_t withdraw(serial owner);
@@ -41,6 +44,7 @@ private:
     struct frame {
         std::size_t end;  // in bytes_
         serial owner;
+        std::uint64_t number;
         request_id answers;
     };
 
@@ -51,6 +55,7 @@ private:
     std::size_t written_ = 0;
     std::vector<frame> frames_;     // frames_[done_] is the first that is not written completely
     std::size_t done_ = 0;
+    std::uint64_t next_number_ = 1;
 };
 
 }  // namespace keel::rpc

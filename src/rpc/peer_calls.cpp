@@ -63,8 +63,8 @@ serial peer_core::call(serial parent, std::string_view method, json::value param
     c.parent = parent;
     c.cancellable = method != "initialize";  // B10
     c.idle = options.idle > duration::zero() ? options.idle : limits_.request_idle;
-    c.idle_deadline = now_ + c.idle;
-    c.total_deadline = now_ + (options.total > duration::zero() ? options.total : limits_.request_total);
+    c.idle_deadline = after(now_, c.idle);
+    c.total_deadline = after(now_, options.total > duration::zero() ? options.total : limits_.request_total);
     arm(id, c);
     if (asker) asker->nested.push_back(id);
     write_request(output_.begin(), static_cast<std::int64_t>(id), method, text);
@@ -82,7 +82,7 @@ void peer_core::on_response(const message& m) {
     if (!m.id.present()) {
         ++counters_.unmatched_responses;
         std::string_view said = m.error ? (*m.error)["message"].if_string().value_or("") : std::string_view();
-        actions_.push_back(report{"error without id from the peer: " + printable(said)});
+        note("error without id from the peer: " + printable(said));
         return;
     }
     auto named = as_serial(m.id);
@@ -111,7 +111,7 @@ void peer_core::on_progress(const json::value* params) {
     if (!token.is_integer() || !(*params)["progress"].is_number()) return;
     auto at = calls_.find(static_cast<serial>(token.number()));
     if (at == calls_.end()) return;
-    at->second.idle_deadline = now_ + at->second.idle;
+    at->second.idle_deadline = after(now_, at->second.idle);
     arm(at->first, at->second);
     actions_.push_back(deliver_progress{at->first, params});
 }
@@ -137,7 +137,7 @@ void peer_core::abandon(serial call, std::string_view reason) {
     if (at == calls_.end()) return;
     bool tell = at->second.cancellable;
     erase_call(at);
-    if (output_.withdraw(call) > 0) return;  // the peer never heard of it (D6)
+    if (take_back(call) > 0) return;  // the peer never heard of it (D6)
     if (tell) tell_cancelled(call, reason);
 }
 

@@ -8,8 +8,13 @@
 
 namespace keel::rpc {
 
+namespace {
+constexpr double reports_per_second = 10;  // of what a peer can provoke
+}  // namespace
+
 peer_core::peer_core(role r, const limits& bounds, std::shared_ptr<flight_budget> budget)
-    : role_(r), limits_(bounds), budget_(std::move(budget)), error_tokens_(bounds.anonymous_errors_per_second) {}
+    : role_(r), limits_(bounds), budget_(std::move(budget)), errors_(bounds.anonymous_errors_per_second),
+      reports_(reports_per_second) {}
 
 peer_core::~peer_core() {
     if (budget_) budget_->used -= records_.size();
@@ -22,30 +27,33 @@ void peer_core::on_line(std::string_view line) {
     const json::value* v = document_.read(line, {.max_depth = limits_.max_depth});
     if (v) return serve(*v);
     ++counters_.rejected_input;
-    actions_.push_back(report{std::string("unreadable line: ") + document_.error().what + " at byte " +
-                              std::to_string(document_.error().offset)});
+    note(std::string("unreadable line: ") + document_.error().what + " at byte " +
+         std::to_string(document_.error().offset));
     reject_anonymously(error_code::parse, document_.error().what);
 }
 
 void peer_core::on_remainder(std::string_view text) {
     if (!wants_input()) return;
-    if (const json::value* v = document_.read(text, {.max_depth = limits_.max_depth})) serve(*v);
+    const json::value* v = document_.read(text, {.max_depth = limits_.max_depth});
+    if (!v) return;
+    bool valid = v->is_array() ? batches_ : classify(*v).kind != message_kind::invalid;
+    if (valid) serve(*v);
 }
 
 void peer_core::on_too_large(std::string_view beginning) {
     if (!wants_input()) return;
     ++counters_.rejected_input;
-    actions_.push_back(report{"line longer than " + std::to_string(limits_.max_message) + " bytes skipped"});
-    request_id id = find_id(beginning);
-    if (role_ == role::server) {
-        reject(id, error_code::invalid_request, "message too large");
-    } else if (id.is_integer()) {
+    note("line longer than " + std::to_string(limits_.max_message) + " bytes skipped");
+    glimpse seen = look_at(beginning);
+    if (seen.id.is_integer() && !seen.method && (seen.result || role_ == role::client)) {
         // It may be the answer somebody waits for (E3).
-        auto at = calls_.find(static_cast<serial>(id.number()));
+        auto at = calls_.find(static_cast<serial>(seen.id.number()));
         if (at != calls_.end()) {
             settle_call(at->first, {.result = {}, .kind = error_kind::bad_message, .error = {0, "answer too large", {}}});
         }
     }
+    bool response = seen.result && !seen.method;  // nothing is ever sent in reply to one
+    if (role_ == role::server && !response) reject(seen.id, error_code::invalid_request, "message too large");
 }
 
 void peer_core::serve(const json::value& v) {
@@ -56,7 +64,7 @@ void peer_core::serve(const json::value& v) {
 void peer_core::on_batch(const json::value& v) {
     if (!batches_ || v.empty() || v.size() > limits_.max_batch) {
         ++counters_.rejected_input;
-        actions_.push_back(report{"batch refused"});
+        note("batch refused");
         const char* why = !batches_   ? "batches are not part of this protocol revision"
                           : v.empty() ? "empty batch"
                                       : "batch too large";
@@ -77,7 +85,7 @@ void peer_core::on_message(const message& m, std::shared_ptr<batch> group) {
         case message_kind::invalid: break;
     }
     // With the id of a live call and no method it is a response that lacks everything else (D10).
-    if (m.method.empty() && m.id.is_integer()) {
+    if (!m.names_method && m.id.is_integer()) {
         auto at = calls_.find(static_cast<serial>(m.id.number()));
         if (at != calls_.end()) {
             return settle_call(at->first,
@@ -85,19 +93,19 @@ void peer_core::on_message(const message& m, std::shared_ptr<batch> group) {
         }
     }
     ++counters_.rejected_input;
-    actions_.push_back(report{std::string("not a message: ") + m.problem});
+    note(std::string("not a message: ") + m.problem);
     if (role_ == role::server) reject(m.id, m.code, m.problem, group);
 }
 
 void peer_core::on_request(const message& m, std::shared_ptr<batch> group) {
     if (!requests_accepted_) {
-        actions_.push_back(report{"request from a peer that may not send any: " + printable(m.method)});
+        note("request from a peer that may not send any: " + printable(m.method));
         return;
     }
     if (open_ids_.contains(m.id)) {
         // Never an error with the shared id: the peer would take it for the first one's answer (A7).
         ++counters_.rejected_input;
-        actions_.push_back(report{"request with an id that is in flight"});
+        note("request with an id that is in flight");
         if (role_ == role::server) reject_anonymously(error_code::invalid_request, "id is already in flight");
         return;
     }
@@ -150,7 +158,7 @@ void peer_core::on_cancel(const json::value* params) {
     if (!id.present()) return;
     auto found = open_ids_.find(id);
     if (found == open_ids_.end()) {
-        if (withdraw_answer(id)) actions_.push_back(report{"answer withdrawn by a cancel"});
+        if (withdraw_answer(id)) note("answer withdrawn by a cancel");
         return;
     }
     serial request = found->second;
@@ -158,32 +166,48 @@ void peer_core::on_cancel(const json::value* params) {
     if (r.shielded) return;
     std::string reason = printable((*params)["reason"].if_string().value_or(""));
     settle(r, cell::silent);
-    counters_.withdrawn += output_.withdraw(request);
     fire(request, r, stop_cause::peer, reason);
+    counters_.withdrawn += take_back(request);
     drop_nested(r);
     if (r.group) member_settled(r.group);
+    check_progress_of_end();
 }
 
 // The request was answered, but the answer has not begun to leave (B4).
 bool peer_core::withdraw_answer(const request_id& id) {
-    if (output_.empty()) return false;
     if (serial owner = output_.owner_of_answer(id)) {
-        counters_.withdrawn += output_.withdraw(owner);
+        counters_.withdrawn += take_back(owner);
         return true;
     }
     for (auto at = queued_batches_.begin(); at != queued_batches_.end(); ++at) {
         auto group = at->second;
-        auto member = std::find_if(group->answers.begin(), group->answers.end(),
-                                   [&](const auto& answer) { return answer.first == id; });
-        if (member == group->answers.end()) continue;
-        if (output_.withdraw(at->first) == 0) return false;
+        auto is_meant = [&](const batch::answer& answer) { return answer.id == id; };
+        if (std::none_of(group->answers.begin(), group->answers.end(), is_meant)) continue;
+        if (output_.withdraw(at->first) == 0) continue;  // it has begun to leave
         queued_batches_.erase(at);
-        group->answers.erase(member);
-        ++counters_.withdrawn;
+        withdraw_member(*group, id);
         write_batch(group);
+        output_shrank();
         return true;
     }
+    if (!batches_) return false;
+    // It waits for the other members of its batch, of which at least one is still running.
+    for (auto& [request, r] : records_) {
+        if (r.group && withdraw_member(*r.group, id)) return true;
+    }
     return false;
+}
+
+// Its answer leaves the batch, and what it said before leaves the queue.
+bool peer_core::withdraw_member(batch& group, const request_id& id) {
+    auto member = std::find_if(group.answers.begin(), group.answers.end(),
+                               [&](const batch::answer& answer) { return answer.id == id; });
+    if (member == group.answers.end()) return false;
+    serial request = member->request;
+    group.answers.erase(member);
+    ++counters_.withdrawn;
+    if (request != 0) counters_.withdrawn += take_back(request);
+    return true;
 }
 
 // ---- refusing ----
@@ -203,18 +227,23 @@ void peer_core::reject(const request_id& id, int code, const char* message, cons
 
 void peer_core::reject_anonymously(int code, const char* message) {
     if (role_ != role::server) return;  // two repliers could feed each other for ever
-    double rate = limits_.anonymous_errors_per_second;
-    std::chrono::duration<double> passed = now_ - error_tokens_at_;
-    error_tokens_ = std::min(rate, error_tokens_ + passed.count() * rate);
-    error_tokens_at_ = now_;
-    if (error_tokens_ < 1) {
+    if (!errors_.take(now_)) {
         ++counters_.suppressed_errors;
         return;
     }
-    error_tokens_ -= 1;
     if (!output_works()) return;
     write_error(output_.begin(), {}, {code, message, {}});
     finish_frame(0);
+}
+
+// What a peer can provoke is limited in the log as well (J6).
+void peer_core::note(std::string text) {
+    if (!reports_.take(now_)) {
+        ++silent_reports_;
+        return;
+    }
+    if (silent_reports_ != 0) text += " (" + std::to_string(std::exchange(silent_reports_, 0)) + " more before it)";
+    actions_.push_back(report{std::move(text)});
 }
 
 // ---- handlers ----
@@ -242,6 +271,7 @@ void peer_core::finish(serial request, std::string_view result) {
     record& r = at->second;
     if (r.state == cell::open) {
         settle(r, cell::answered);
+        drop_nested(r);  // before the answer, which is the last that is said about a request
         unpark(request, r);
         write_answer(request, r, result, nullptr);
     } else {
@@ -259,6 +289,7 @@ void peer_core::finish(serial request, const failure& why) {
     record& r = at->second;
     if (r.state == cell::open) {
         settle(r, cell::answered);
+        drop_nested(r);
         unpark(request, r);
         write_answer(request, r, {}, &why);
     } else {
@@ -322,11 +353,12 @@ void peer_core::write_answer(serial request, const record& r, std::string_view r
         }
     };
     if (r.group) {
-        append(r.group->answers.emplace_back(r.id, std::string()).second);
+        append(r.group->answers.emplace_back(batch::answer{r.shielded ? request_id() : r.id, request, {}}).text);
         return member_settled(r.group);
     }
     append(output_.begin());
-    finish_frame(request, r.id);
+    if (request == 0 && r.id.present()) request = next_serial_++;  // an answer of ours can be withdrawn as well
+    finish_frame(request, r.shielded ? request_id() : r.id);       // a shielded one cannot (B10)
 }
 
 void peer_core::member_settled(const std::shared_ptr<batch>& group) {
@@ -337,41 +369,53 @@ void peer_core::write_batch(std::shared_ptr<batch> group) {
     if (group->answers.empty() || !output_works()) return;
     std::string& out = output_.begin();
     char before = '[';
-    for (const auto& [id, text] : group->answers) {
+    for (const batch::answer& each : group->answers) {
         out += before;
-        out += text;
+        out += each.text;
         before = ',';
     }
     out += ']';
     serial owner = next_serial_++;
+    group->frame = finish_frame(owner);
     queued_batches_.emplace(owner, std::move(group));
-    finish_frame(owner);
 }
 
-void peer_core::finish_frame(serial owner, request_id id) {
-    output_.end(owner, std::move(id));
+std::uint64_t peer_core::finish_frame(serial owner, request_id id) {
+    std::uint64_t number = output_.end(owner, std::move(id));
     note_output();
+    return number;
 }
 
-void peer_core::note_output() noexcept {
-    if (!stall_deadline_) stall_deadline_ = now_ + limits_.write_stall;
-    if (output_.size() >= limits_.out_queue) paused_ = true;
+std::size_t peer_core::take_back(serial owner) {
+    std::size_t taken = output_.withdraw(owner);
+    if (taken > 0) output_shrank();
+    return taken;
 }
 
-void peer_core::on_written(std::size_t bytes) {
-    if (bytes == 0) return;
-    output_.wrote(bytes);
+// Bytes were taken by the peer, or taken back by us.
+void peer_core::output_shrank() {
     if (output_.size() < limits_.out_queue_soft) {
         paused_ = false;
         if (!parked_.empty()) unpark_all();
     }
-    if (output_.empty()) {
-        stall_deadline_.reset();
-        queued_batches_.clear();
-        check_progress_of_end();
-    } else {
-        stall_deadline_ = now_ + limits_.write_stall;
+    // Frames and batches are queued in the same order.
+    while (!queued_batches_.empty() && queued_batches_.begin()->second->frame < output_.first_to_withdraw()) {
+        queued_batches_.erase(queued_batches_.begin());
     }
+    if (output_.empty()) stall_deadline_.reset();
+}
+
+void peer_core::note_output() noexcept {
+    if (!stall_deadline_) stall_deadline_ = after(now_, limits_.write_stall);
+    if (output_.size() >= limits_.out_queue) paused_ = true;
+}
+
+void peer_core::on_written(std::size_t bytes) {
+    if (bytes == 0 || !output_works()) return;  // a write may be reported after the end
+    output_.wrote(bytes);
+    stall_deadline_ = after(now_, limits_.write_stall);
+    output_shrank();
+    if (output_.empty()) check_progress_of_end();
 }
 
 // ---- what a handler says ----
@@ -440,7 +484,7 @@ void peer_core::send_scoped(serial request, std::string_view method, std::string
         ++counters_.dropped_late;
         return;
     }
-    if (droppable && output_.size() >= limits_.out_queue_soft) {
+    if (output_.size() >= (droppable ? limits_.out_queue_soft : limits_.out_queue)) {
         ++counters_.dropped_logs;
         return;
     }

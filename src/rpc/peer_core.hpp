@@ -11,6 +11,7 @@
 #include <keel/json.hpp>
 #include <keel/limits.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -81,6 +82,30 @@ struct flight_budget {
     std::atomic<std::size_t> used{0};
     std::size_t limit = std::numeric_limits<std::size_t>::max();
 };
+
+/// So many per second, and no more at once.
+class allowance {
+public:
+    explicit allowance(double per_second) noexcept : rate_(per_second), left_(per_second) {}
+    bool take(time_point now) noexcept {
+        std::chrono::duration<double> passed = now - at_;
+        left_ = std::min(rate_, left_ + passed.count() * rate_);
+        at_ = now;
+        if (left_ < 1) return false;
+        left_ -= 1;
+        return true;
+    }
+
+private:
+    double rate_;
+    double left_;
+    time_point at_{};
+};
+
+/// A duration may be "for as long as it takes".
+inline time_point after(time_point now, duration d) noexcept {
+    return d > time_point::max() - now ? time_point::max() : now + d;
+}
 
 struct call_options {
     duration idle{};   // zero takes the connection's default
@@ -191,7 +216,13 @@ private:
 
     struct batch {
         std::size_t unsettled = 0;
-        std::vector<std::pair<request_id, std::string>> answers;
+        std::uint64_t frame = 0;  // once it is queued
+        struct answer {
+            request_id id;
+            serial request;
+            std::string text;
+        };
+        std::vector<answer> answers;
     };
 
     struct record {
@@ -232,8 +263,12 @@ private:
     void write_batch(std::shared_ptr<batch> group);
     void member_settled(const std::shared_ptr<batch>& group);
     bool withdraw_answer(const request_id& id);
-    void finish_frame(serial owner, request_id id = {});
+    bool withdraw_member(batch& group, const request_id& id);
+    std::uint64_t finish_frame(serial owner, request_id id = {});
+    std::size_t take_back(serial owner);
+    void output_shrank();
     void note_output() noexcept;
+    void note(std::string text);
     void unpark(serial request, record& r);
     void unpark_all();
 
@@ -246,6 +281,7 @@ private:
     void arm(serial call, outbound& c);
     void tell_cancelled(serial call, std::string_view reason);
 
+    std::vector<serial> records_in_order() const;
     void fail_calls(std::string_view cause);
     void end_abruptly(std::string_view cause);
     void end_orderly();
@@ -282,8 +318,9 @@ private:
     std::optional<time_point> grace_deadline_;
     std::optional<time_point> final_deadline_;
     std::optional<time_point> stall_deadline_;
-    double error_tokens_ = 0;
-    time_point error_tokens_at_{};
+    allowance errors_;   // anonymous ones we send
+    allowance reports_;  // for the log
+    std::uint64_t silent_reports_ = 0;
     counters counters_;
 };
 

@@ -6,15 +6,6 @@
 
 namespace keel::rpc {
 
-namespace {
-
-// A drain may be "for as long as it takes".
-time_point after(time_point now, duration d) noexcept {
-    return d > time_point::max() - now ? time_point::max() : now + d;
-}
-
-}  // namespace
-
 std::optional<time_point> peer_core::next_deadline() const noexcept {
     std::optional<time_point> next;
     auto consider = [&](const std::optional<time_point>& t) {
@@ -49,7 +40,7 @@ void peer_core::on_input_end() {
     if (!input_open_ || phase_ == phase::closed) return;
     input_open_ = false;
     if (phase_ == phase::closing) return;
-    bool patient = limits_.drain_on_eof > duration::zero() && !records_.empty();
+    bool patient = limits_.drain_on_eof > duration::zero() && !open_ids_.empty();
     if (phase_ == phase::open && !patient) return end_orderly();
     // Nothing can answer the requests we have sent, but the handlers may still have something to say (C2).
     fail_calls("input ended");
@@ -75,15 +66,23 @@ void peer_core::close(duration drain, serial from) {
         // Who closes its own connection does not wait for an answer on it (F6).
         record& r = own->second;
         settle(r, cell::dropped);
-        output_.withdraw(from);
+        take_back(from);
         fire(from, r, stop_cause::closed, "connection closed by its own handler");
         if (r.group) member_settled(r.group);
     }
     if (phase_ == phase::closing) return;
-    if (drain <= duration::zero() || records_.empty()) return end_orderly();
+    if (drain <= duration::zero() || open_ids_.empty()) return end_orderly();
     phase_ = phase::draining;
     time_point until = after(now_, drain);
     if (!drain_deadline_ || until < *drain_deadline_) drain_deadline_ = until;
+}
+
+std::vector<serial> peer_core::records_in_order() const {
+    std::vector<serial> all;
+    all.reserve(records_.size());
+    for (const auto& [request, r] : records_) all.push_back(request);
+    std::sort(all.begin(), all.end());
+    return all;
 }
 
 // Nobody is there any more: nothing can be said, everything is cancelled (C5, C6).
@@ -103,7 +102,8 @@ void peer_core::end_abruptly(std::string_view cause) {
     phase_ = phase::closing;
     if (first) {
         if (!records_.empty()) grace_deadline_ = after(now_, limits_.cleanup_grace);
-        for (auto& [request, r] : records_) {
+        for (serial request : records_in_order()) {
+            record& r = records_.at(request);
             if (r.state == cell::open) settle(r, cell::dropped);
             r.nested.clear();
             fire(request, r, stop_cause::closed, cause);
@@ -120,12 +120,8 @@ void peer_core::end_orderly() {
     drain_deadline_.reset();
     paused_ = false;
     if (!records_.empty()) grace_deadline_ = after(now_, limits_.cleanup_grace);
-    std::vector<serial> in_order;
-    in_order.reserve(records_.size());
-    for (const auto& [request, r] : records_) in_order.push_back(request);
-    std::sort(in_order.begin(), in_order.end());
     failure why{error_code::internal, role_ == role::server ? "server shutting down" : "client shutting down", {}};
-    for (serial request : in_order) {
+    for (serial request : records_in_order()) {
         record& r = records_.at(request);
         r.nested.clear();  // fail_calls below tells them
         if (r.state == cell::open) {
@@ -140,7 +136,8 @@ void peer_core::end_orderly() {
 }
 
 void peer_core::check_progress_of_end() {
-    if (phase_ == phase::draining && records_.empty()) return end_orderly();
+    // A drain is for requests that can still be answered. A cancelled handler has its grace, not the drain (F4).
+    if (phase_ == phase::draining && open_ids_.empty()) return end_orderly();
     if (phase_ != phase::closing || !records_.empty()) return;
     grace_deadline_.reset();
     if (!output_dead_ && !output_.empty()) {

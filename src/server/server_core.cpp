@@ -1,6 +1,7 @@
 #include "server/server_core.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace keel::server_side {
 
@@ -83,7 +84,12 @@ std::shared_ptr<worker_pool> server_core::started_workers() const {
 }
 
 void server_core::log(log_level level, std::string_view text) const noexcept {
-    if (options.log) options.log(level, text);
+    if (options.log) {
+        options.log(level, text);
+    } else if (fallback_log_ && level >= *fallback_log_) {
+        std::string line = about.name + ": " + std::string(name_of(level)) + ": " + std::string(text) + "\n";
+        std::fputs(line.c_str(), stderr);
+    }
 }
 
 }  // namespace keel::server_side

@@ -43,6 +43,8 @@ public:
     std::shared_ptr<worker_pool> started_workers() const;
 
     void log(log_level level, std::string_view text) const noexcept;
+    /// A program that is nothing but a server and has no log of its own writes to standard error. Before serving.
+    void set_fallback_log(log_level least) noexcept { fallback_log_ = least; }
 
     /// serverInfo as older revisions know it, and the end of every result of the modern one.
     std::string info_json(protocol::revision r) const;
@@ -55,6 +57,7 @@ private:
     std::atomic<std::uint64_t> tools_version_{1};
     std::shared_ptr<worker_pool> workers_;
     std::string modern_tail_;
+    std::optional<log_level> fallback_log_;
 };
 
 /// True while this thread runs a handler of that server.

@@ -15,8 +15,11 @@ void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, 
     peer_->start();
 }
 
-void session::close(duration drain) {
-    if (auto keep = peer_) keep->close(drain);
+void session::close(duration drain, std::shared_ptr<void> keep) {
+    if (closed()) return;
+    if (keep) keep_ = std::move(keep);
+    auto p = peer_;
+    p->close(drain);
 }
 
 void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
@@ -57,6 +60,7 @@ void session::on_closed(std::string_view cause, std::size_t abandoned) {
     connection_end end;
     end.cause = cause;
     end.abandoned = abandoned;
+    auto kept = std::exchange(keep_, nullptr);
     if (auto ended = std::exchange(ended_, nullptr)) ended(end);
 }
 

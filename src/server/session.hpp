@@ -20,7 +20,8 @@ public:
     session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended);
 
     void start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds);
-    void close(duration drain);
+    /// `keep` is held until the session has ended.
+    void close(duration drain, std::shared_ptr<void> keep = {});
     /// The tools are others now: clients of older revisions are told.
     void tools_changed();
     bool closed() const noexcept { return !peer_ || peer_->closed(); }
@@ -69,6 +70,7 @@ private:
     std::shared_ptr<server_core> server_;
     std::function<void(const connection_end&)> ended_;
     std::shared_ptr<rpc::peer> peer_;
+    std::shared_ptr<void> keep_;
 
     era era_ = era::unknown;
     bool initialized_ = false;  // legacy: the client has confirmed

@@ -4,6 +4,8 @@
 
 #include <cxxabi.h>
 
+#include <system_error>
+
 namespace keel::server_side {
 
 const tool_table& session::tools() {
@@ -104,7 +106,16 @@ void session::run_on_worker(const incoming& in, std::shared_ptr<const tool> t, c
         }
         request->finish(rpc::handler_outcome::of(std::move(text)));
     };
-    server_->workers()->submit(std::move(job));
+    rpc::handler_outcome refused;
+    refused.what = rpc::handler_outcome::kind::failure;
+    refused.error = {error_code::internal, "server shutting down", {}};
+    try {
+        if (server_->workers()->submit(std::move(job))) return;
+    } catch (const std::system_error& e) {
+        refused.error = {error_code::internal, "no thread for this call", json::object({{"reason", "overloaded"}})};
+        refused.log = e.what();
+    }
+    request->finish(std::move(refused));
 }
 
 namespace {

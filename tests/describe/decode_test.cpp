@@ -57,6 +57,21 @@ struct tree {
 };
 KEEL_DESCRIBE(tree, children, next)
 
+struct all_of;
+struct any_of;
+using filter = std::variant<std::string, std::unique_ptr<all_of>, std::unique_ptr<any_of>>;
+struct all_of {
+    std::vector<filter> filters;
+    bool all = false;
+};
+struct any_of {
+    std::vector<filter> filters;
+    bool any = false;
+};
+KEEL_DESCRIBE_LATER(any_of)
+KEEL_DESCRIBE(all_of, filters, all)
+KEEL_DESCRIBE(any_of, filters, any)
+
 }  // namespace orders
 
 namespace {
@@ -157,8 +172,7 @@ TEST_CASE("integers are checked against the range of their type") {
           "arguments: expected integer from -2147483648 to 2147483647, found 2147483648");
     CHECK(complaint<std::int64_t>("9223372036854775808") ==
           "arguments: expected integer from -9223372036854775808 to 9223372036854775807, found 9223372036854775808");
-    CHECK(complaint<std::uint64_t>("-1") ==
-          "arguments: expected integer from 0 to 18446744073709551615, found -1");
+    CHECK(complaint<std::uint64_t>("-1") == "arguments: expected integer from 0 to 18446744073709551615, found -1");
     CHECK(from<std::uint8_t>("255") == 255);
     CHECK(from<std::int8_t>("-128") == -128);
     CHECK(from<int>("-2147483648") == -2147483648LL);
@@ -225,8 +239,7 @@ TEST_CASE("of a variant the first alternative that fits is taken") {
     CHECK(std::get<int>(from<either>("5")) == 5);
     CHECK(std::get<std::string>(from<either>("\"s\"")) == "s");
     CHECK(from<either>("[1]").index() == 3);
-    CHECK(complaint<either>("{}") ==
-          "arguments: expected null or integer or string or array, found object");
+    CHECK(complaint<either>("{}") == "arguments: expected null or integer or string or array, found object");
     CHECK(complaint<either>("[true]") == "arguments[0]: expected integer, found boolean");
 
     using shape = std::variant<orders::circle, orders::square>;
@@ -235,6 +248,23 @@ TEST_CASE("of a variant the first alternative that fits is taken") {
           "arguments: fits no alternative (.radius: required; .side: required)");
     CHECK(complaint<shape>("1") == "arguments: expected object, found integer");
     CHECK(from<std::variant<std::uint8_t, double>>("256").index() == 1);
+}
+
+TEST_CASE("alternatives within alternatives cannot be made to take forever") {
+    const auto nested = [](int depth, std::string_view innermost) {
+        std::string text(innermost);
+        for (int i = 0; i < depth; ++i) text = R"({"filters":[)" + text + R"(],"any":true})";
+        return text;
+    };
+    CHECK(complaint<orders::filter>(nested(8, "\"x\"")) == "fine");
+    // Both alternatives read what is inside before they differ: without a bound this would be read 2^200 times.
+    const std::string refused = complaint<orders::filter>(nested(200, "\"x\""));
+    CHECK(refused.starts_with("arguments: fits no alternative ("));
+    CHECK(refused.size() < 500);
+    CHECK(complaint<orders::filter>(nested(200, "true")).size() < 500);
+    std::string wide = "[" + nested(1, "\"x\"");
+    for (int i = 1; i < 20000; ++i) wide += "," + nested(1, "\"x\"");
+    CHECK(complaint<std::vector<orders::filter>>(wide + "]") == "fine");
 }
 
 TEST_CASE("any JSON can be kept, and outlives the document it came from") {
@@ -255,8 +285,7 @@ TEST_CASE("the limits of a member are checked") {
     CHECK(complaint<orders::args>(R"({"name":"a","limit":100})") == "fine");
     CHECK(complaint<orders::limits>(R"({"ratio":0})") == "arguments.ratio: expected more than 0, found 0");
     CHECK(complaint<orders::limits>(R"({"ratio":1.5})") == "arguments.ratio: expected less than 1.5, found 1.5");
-    CHECK(complaint<orders::limits>(R"({"word":"é"})") ==
-          "arguments.word: expected at least 2 characters, found 1");
+    CHECK(complaint<orders::limits>(R"({"word":"é"})") == "arguments.word: expected at least 2 characters, found 1");
     CHECK(complaint<orders::limits>(R"({"word":"ééé"})") == "fine");
     CHECK(complaint<orders::limits>(R"({"word":"éééé"})") == "arguments.word: expected at most 3 characters, found 4");
     CHECK(complaint<orders::limits>(R"({"list":[]})") == "arguments.list: expected at least 1 item, found 0");

@@ -111,28 +111,26 @@ TEST_CASE("TOOL-03: the schema of a struct is an object with its members in orde
 }
 
 TEST_CASE("integers carry the limits of their type unless narrower ones are given") {
-    CHECK(schema<forms::numbers>() ==
-          R"({"type":"object","properties":{)"
-          R"("byte":{"type":"integer","minimum":1,"maximum":255,"default":3},)"
-          R"("small":{"type":"integer","minimum":-32768,"maximum":7},)"
-          R"("wide":{"type":"integer","exclusiveMaximum":5},)"
-          R"("huge":{"type":"integer","minimum":0},)"
-          R"("ratio":{"type":"number","minimum":0.5,"default":0.1}},)"
-          R"("required":["small","wide","huge"]})");
+    CHECK(schema<forms::numbers>() == R"({"type":"object","properties":{)"
+                                      R"("byte":{"type":"integer","minimum":1,"maximum":255,"default":3},)"
+                                      R"("small":{"type":"integer","minimum":-32768,"maximum":7},)"
+                                      R"("wide":{"type":"integer","exclusiveMaximum":5},)"
+                                      R"("huge":{"type":"integer","minimum":0},)"
+                                      R"("ratio":{"type":"number","minimum":0.5,"default":0.1}},)"
+                                      R"("required":["small","wide","huge"]})");
     CHECK(schema<int>() == R"({"type":"integer","minimum":-2147483648,"maximum":2147483647})");
 }
 
 TEST_CASE("variants, arrays, free values and holes in lists have their schemas") {
-    CHECK(schema<forms::odd>() ==
-          R"({"type":"object","properties":{)"
-          R"("either":{"anyOf":[{"type":"integer"},{"type":"string"},{"type":"null"}]},)"
-          R"("three":{"type":"array","items":{"type":"boolean"},"minItems":3,"maxItems":3},)"
-          R"("any":{"description":"Anything"},)"
-          R"("holes":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"null"}]}},)"
-          R"("startsAt":{"type":"string","pattern":"^2","format":"date-time"},)"
-          R"("bits":{"type":"array","items":{"type":"boolean"}},)"
-          R"("maybe":{"type":"array","items":{"type":"string"}}},)"
-          R"("required":["either","three","any","holes","startsAt","bits"]})");
+    CHECK(schema<forms::odd>() == R"({"type":"object","properties":{)"
+                                  R"("either":{"anyOf":[{"type":"integer"},{"type":"string"},{"type":"null"}]},)"
+                                  R"("three":{"type":"array","items":{"type":"boolean"},"minItems":3,"maxItems":3},)"
+                                  R"("any":{"description":"Anything"},)"
+                                  R"("holes":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"null"}]}},)"
+                                  R"("startsAt":{"type":"string","pattern":"^2","format":"date-time"},)"
+                                  R"("bits":{"type":"array","items":{"type":"boolean"}},)"
+                                  R"("maybe":{"type":"array","items":{"type":"string"}}},)"
+                                  R"("required":["either","three","any","holes","startsAt","bits"]})");
 }
 
 TEST_CASE("a struct that holds itself is defined once and referred to") {

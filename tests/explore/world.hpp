@@ -41,6 +41,8 @@ public:
 
     /// Could it happen now? (A handler cannot return before it has begun; nothing arrives after the end of the input.)
     bool enabled(const event&) const;
+    /// Everything that could happen now, of the kinds in `mask` (bit n for the kind of number n).
+    void offer(std::uint32_t mask, events& out) const;
     /// Lets it happen and checks everything. Throws violation.
     void apply(const event&);
     /// Ends the connection in one of several ways, runs it to its end, uses what is left over, checks the balance.
@@ -62,15 +64,18 @@ private:
         bool offered = false;     // begin was called
         bool running = false;
         bool shielded = false;
+        bool in_batch = false;
+        bool duplicate = false;  // its id was in flight: not a request at all (A7)
         cell state = cell::open;
         answer due = answer::none;
-        bool taken_back = false;  // cancelled before a byte of its answer had left
+        bool taken_back = false;  // cancelled before a byte of its answer had left: nothing of it may be written
+        bool may_vanish = false;  // a peer used its id again too early, and a cancel may have meant either
         unsigned started = 0;     // answers whose first byte has left
         unsigned written = 0;
         rpc::stop_cause cause = rpc::stop_cause::none;  // for which its token must have fired
         unsigned fired = 0;
         std::uint16_t said = 0;         // progress and logs so far, numbered from 1
-        std::uint16_t last_said = 0;    // of those that had to be written, the newest
+        std::uint16_t last_said = 0;    // the newest that was said while the request was open
         std::uint16_t last_progress = 0;
         std::uint16_t due_words = 0;
         std::uint16_t started_words = 0;
@@ -110,13 +115,13 @@ private:
     life* open_with(explore::who w);
     bool input_possible() const noexcept;
     std::size_t records() const noexcept;
+    std::size_t open_records() const noexcept;
     std::size_t waiting() const noexcept;
     question* question_of(const event&, bool on_wire);
     const question* question_of(const event& e, bool on_wire) const;
 
     // What the ledger does when something happens.
     life& arrived(explore::who w);
-    void accept(life& l);
     void was_cancelled(explore::who w);
     void settle(life& l, cell to, answer due, rpc::stop_cause cause);
     void ended(life& l, answer due);
@@ -128,6 +133,7 @@ private:
     void end_abruptly();
     void look_for_end();
     void output_changed(bool bytes_taken);
+    bool survived_in_queue() const;
     void time_passed();
     std::optional<time_point> next_deadline() const;
 
@@ -153,6 +159,7 @@ private:
     time_point now_;
 
     std::vector<life> lives_;
+    std::vector<std::size_t> to_start_;  // lives that must be handed to a handler in this step
     std::array<std::uint8_t, ids> arrivals_{};
     std::vector<question> questions_;
 
@@ -161,6 +168,7 @@ private:
     bool output_dead_ = false;
     bool stalled_ = false;
     std::optional<time_point> drain_, grace_, final_, stall_;
+    time_point stall_from_{};  // from when on a stalled peer may be given up; at stall_ it must be
     unsigned times_closed_ = 0;
     std::size_t abandoned_ = 0;
     unsigned anonymous_due_ = 0, anonymous_started_ = 0, anonymous_written_ = 0;
@@ -169,7 +177,8 @@ private:
     std::string started_;           // the frame that is being written
     std::size_t started_taken_ = 0;  // bytes of it that have left
     json::document document_;
-    std::string scratch_;
+    std::string line_;
+    std::string queued_before_;  // what was queued when the event came
 };
 
 }  // namespace keel::explore

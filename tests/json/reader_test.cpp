@@ -118,20 +118,42 @@ TEST_CASE("half a surrogate pair is an error and never repaired") {
 
 TEST_CASE("UTF-8 is checked in every string") {
     const std::vector<std::string> good = {
-        "\xC2\x80",         "\xDF\xBF",         "\xE0\xA0\x80",     "\xEC\xBF\xBF",     "\xED\x80\x80",
-        "\xED\x9F\xBF",     "\xEE\x80\x80",     "\xEF\xBF\xBF",     "\xF0\x90\x80\x80", "\xF3\xBF\xBF\xBF",
-        "\xF4\x80\x80\x80", "\xF4\x8F\xBF\xBF", "\xEF\xBB\xBF",     "\xE2\x80\xA8",     "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80",
+        "\xC2\x80",         "\xDF\xBF",         "\xE0\xA0\x80",
+        "\xEC\xBF\xBF",     "\xED\x80\x80",     "\xED\x9F\xBF",
+        "\xEE\x80\x80",     "\xEF\xBF\xBF",     "\xF0\x90\x80\x80",
+        "\xF3\xBF\xBF\xBF", "\xF4\x80\x80\x80", "\xF4\x8F\xBF\xBF",
+        "\xEF\xBB\xBF",     "\xE2\x80\xA8",     "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80",
     };
     struct wrong {
         std::string bytes;
         std::size_t at;  // the byte that cannot be right
     };
     const std::vector<wrong> bad = {
-        {"\x80", 0},         {"\xBF", 0},         {"\xC0\x80", 0},         {"\xC1\xBF", 0},         {"\xC2", 1},
-        {"\xC2\xC2", 1},     {"\xC3\x28", 1},     {"\xE0\x9F\xBF", 1},     {"\xE0\x80\xAF", 1},     {"\xE2\x82", 2},
-        {"\xE2\x28\xA1", 1}, {"\xE2\x82\x28", 2}, {"\xED\xA0\x80", 1},     {"\xED\xBF\xBF", 1},     {"\xF0\x8F\xBF\xBF", 1},
-        {"\xF0\x9F\x98", 3}, {"\xF0\x9F", 2},     {"\xF0\x28\x8C\xBC", 1}, {"\xF0\x90\x28\xBC", 2}, {"\xF0\x90\x80\x28", 3},
-        {"\xF4\x90\x80\x80", 1}, {"\xF5\x80\x80\x80", 0}, {"\xF8\x88\x80\x80\x80", 0}, {"\xFE", 0}, {"\xFF", 0},
+        {"\x80", 0},
+        {"\xBF", 0},
+        {"\xC0\x80", 0},
+        {"\xC1\xBF", 0},
+        {"\xC2", 1},
+        {"\xC2\xC2", 1},
+        {"\xC3\x28", 1},
+        {"\xE0\x9F\xBF", 1},
+        {"\xE0\x80\xAF", 1},
+        {"\xE2\x82", 2},
+        {"\xE2\x28\xA1", 1},
+        {"\xE2\x82\x28", 2},
+        {"\xED\xA0\x80", 1},
+        {"\xED\xBF\xBF", 1},
+        {"\xF0\x8F\xBF\xBF", 1},
+        {"\xF0\x9F\x98", 3},
+        {"\xF0\x9F", 2},
+        {"\xF0\x28\x8C\xBC", 1},
+        {"\xF0\x90\x28\xBC", 2},
+        {"\xF0\x90\x80\x28", 3},
+        {"\xF4\x90\x80\x80", 1},
+        {"\xF5\x80\x80\x80", 0},
+        {"\xF8\x88\x80\x80\x80", 0},
+        {"\xFE", 0},
+        {"\xFF", 0},
         {"\xC3\xA9\xA9", 2},
     };
     // At different distances from the start, so that every way of scanning meets them, and behind an escape.
@@ -145,8 +167,7 @@ TEST_CASE("UTF-8 is checked in every string") {
             }
             for (const wrong& w : bad) {
                 for (const char* tail : {"\"]", "zzzzzzzzzzzzzzzzzzzzzz\"]"}) {
-                    REQUIRE(outcome(start + w.bytes + tail) ==
-                            "invalid UTF-8 @" + std::to_string(start.size() + w.at));
+                    REQUIRE(outcome(start + w.bytes + tail) == "invalid UTF-8 @" + std::to_string(start.size() + w.at));
                     REQUIRE(!json::is_utf8(start + w.bytes + tail));
                 }
                 REQUIRE(!json::is_utf8(start + w.bytes));
@@ -165,7 +186,8 @@ TEST_CASE("every code point passes as itself and as an escape") {
             std::snprintf(escaped, sizeof escaped, "\"\\u%04x\"", static_cast<unsigned>(c));
         } else {
             const auto rest = static_cast<unsigned>(c - 0x10000);
-            std::snprintf(escaped, sizeof escaped, "\"\\u%04x\\u%04x\"", 0xD800 + (rest >> 10), 0xDC00 + (rest & 0x3FF));
+            std::snprintf(escaped, sizeof escaped, "\"\\u%04x\\u%04x\"", 0xD800 + (rest >> 10),
+                          0xDC00 + (rest & 0x3FF));
         }
         const value* v = source.read(escaped);
         REQUIRE(v);
@@ -208,7 +230,8 @@ TEST_CASE("the last of members with one name wins, in the place of the first") {
         std::string text = "{";
         std::string expected = "{";
         for (std::size_t i = 0; i != n; ++i) text += "\"k" + std::to_string(i) + "\":0,";
-        for (std::size_t i = 0; i != n; ++i) expected += "\"k" + std::to_string(i) + "\":" + std::to_string(i % 2) + ",";
+        for (std::size_t i = 0; i != n; ++i)
+            expected += "\"k" + std::to_string(i) + "\":" + std::to_string(i % 2) + ",";
         for (std::size_t i = 1; i < n; i += 2) text += "\"k" + std::to_string(i) + "\":1,";
         text.back() = '}';
         expected.back() = '}';

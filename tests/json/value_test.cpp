@@ -147,7 +147,8 @@ TEST_CASE("a moved value is null") {
 }
 
 TEST_CASE("copies are deep") {
-    value v = json::object({{"list", json::array({1, "two", json::object({{"three", 3.5}})})}, {"empty", json::array()}});
+    value v =
+        json::object({{"list", json::array({1, "two", json::object({{"three", 3.5}})})}, {"empty", json::array()}});
     value copy = v;
     CHECK(copy == v);
     copy.find("list")->items()[1] = "changed";

@@ -19,11 +19,45 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define KEEL_TEST_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define KEEL_TEST_SANITIZED 1
+#endif
+#endif
+#ifdef KEEL_TEST_SANITIZED
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
+#elif defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+/// So that a failing comparison shows the frames.
+template <>
+struct doctest::StringMaker<std::vector<std::string>> {
+    static doctest::String convert(const std::vector<std::string>& all) {
+        std::string out;
+        for (const std::string& each : all) out += "\n    " + each;
+        return out.c_str();
+    }
+};
+
 namespace keel::rpc::test {
 
 using namespace std::chrono_literals;
 
 using lines = std::vector<std::string>;
+
+/// Bytes of heap in use, where the platform can tell; else always 0.
+inline std::size_t heap_in_use() {
+#ifdef KEEL_TEST_SANITIZED
+    return __sanitizer_get_current_allocated_bytes();
+#elif defined(__GLIBC__)
+    return mallinfo2().uordblks;
+#else
+    return 0;
+#endif
+}
 
 inline std::string show(const request_id& id) {
     std::string out;
@@ -111,7 +145,7 @@ public:
         turn();
     }
     void too_large(std::string_view beginning) {
-        if (!quiet) ++seen_[show(find_id(beginning))];
+        if (!quiet) ++seen_[show(look_at(beginning).id)];
         core.on_too_large(beginning);
         turn();
     }
@@ -317,7 +351,7 @@ private:
         if (a.outcome.result) {
             entry += json::to_string(*a.outcome.result);
         } else {
-            entry += std::string(name_of(a.outcome.kind));
+            entry += a.outcome.kind == error_kind::closed ? "closed" : std::string(name_of(a.outcome.kind));
             if (a.outcome.kind == error_kind::rejected) entry += " " + std::to_string(a.outcome.error.code);
             entry += ": " + a.outcome.error.message;
         }

@@ -1,0 +1,17 @@
+// The whole of a small server. Try it:
+//
+//     build/release/bin/example-calculator --help
+
+#include <keel/server.hpp>
+
+struct add_args {
+    double a = 0;
+    double b = 0;
+};
+KEEL_DESCRIBE(add_args, a, b)
+
+int main(int argc, char** argv) {
+    keel::server server({.name = "calculator", .version = "1.0.0"});
+    server.add_tool("add", "Add two numbers", [](add_args in) { return in.a + in.b; });
+    return keel::main(server, argc, argv);
+}

@@ -1,0 +1,321 @@
+#include "server/server_impl.hpp"
+
+#include <future>
+
+namespace keel {
+
+server::impl::impl(implementation about, server_options options)
+    : core(std::make_shared<server_side::server_core>(std::move(about), std::move(options))) {}
+
+server::impl::~impl() {
+    end_background();
+}
+
+void server::impl::refuse_in_handler(const char* what) {
+    bool inside = server_side::in_handler_of(*core);
+    {
+        std::lock_guard lock(mutex);
+        if (background && background->here()) inside = true;
+        for (const auto& [key, s] : sessions) inside = inside || s.loop->here();
+    }
+    if (inside) {
+        throw std::logic_error(std::string("keel: server::") + what +
+                               " was called in a handler of this server, where it would wait for itself; use request_stop");
+    }
+}
+
+// ---- sessions ----
+
+void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connection> wire, const limits& bounds,
+                         std::function<void(const connection_end&)> ended) {
+    std::uint64_t key = 0;
+    std::shared_ptr<server_side::session> s;
+    {
+        std::lock_guard lock(mutex);
+        if (stopping || sessions.size() >= core->options.max_connections) {
+            core->log(log_level::warning, stopping ? "connection refused: the server is stopping"
+                                                   : "connection refused: too many are open");
+        } else {
+            key = next_session++;
+            s = std::make_shared<server_side::session>(
+                core, [weak = weak_from_this(), key, ended](const connection_end& end) {
+                    if (ended) ended(end);
+                    if (auto self = weak.lock()) self->session_ended(key, end);
+                });
+            sessions.emplace(key, served{s, on});
+        }
+    }
+    if (!s) {
+        connection_end refused;
+        refused.cause = "refused";
+        if (ended) ended(refused);
+        return;
+    }
+    // A std::function wants to be copyable.
+    auto held = std::make_shared<std::unique_ptr<connection>>(std::move(wire));
+    auto begin = [s, on, held, bounds] { s->start(on, std::move(*held), bounds); };
+    if (on->here()) {
+        begin();
+    } else if (!on->post(begin)) {
+        connection_end gone;
+        gone.cause = "the loop has ended";
+        session_ended(key, gone);
+        if (ended) ended(gone);
+    }
+}
+
+void server::impl::session_ended(std::uint64_t key, const connection_end& end) {
+    std::shared_ptr<keel::loop> on;
+    std::shared_ptr<server_side::session> ended;
+    {
+        std::lock_guard lock(mutex);
+        auto at = sessions.find(key);
+        if (at == sessions.end()) return;
+        on = at->second.loop;
+        ended = std::move(at->second.session);
+        sessions.erase(at);
+        last = end;
+    }
+    // We are called from inside the session: it goes when its turn is over.
+    on->post([ended = std::move(ended)] {});
+    check_idle();
+}
+
+void server::impl::check_idle() {
+    std::function<void()> tell;
+    {
+        std::lock_guard lock(mutex);
+        if (idle()) tell = when_idle;
+    }
+    changed.notify_all();
+    if (tell) tell();
+}
+
+void server::impl::tell_tools_changed() {
+    std::vector<served> all;
+    {
+        std::lock_guard lock(mutex);
+        for (const auto& [key, s] : sessions) all.push_back(s);
+    }
+    for (const served& each : all) {
+        each.loop->post([weak = std::weak_ptr(each.session)] {
+            if (auto s = weak.lock(); s && !s->closed()) s->tools_changed();
+        });
+    }
+}
+
+// ---- endpoints ----
+
+void server::impl::open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given) {
+    if (where.where == endpoint::kind::stdio) {
+        keel::stdio wire = open_stdio(*on);
+        // Whoever pipes a file in wants every answer, however long it takes (C1).
+        if (wire.input_is_file && !drain_is_given) bounds.drain_on_eof = duration::max();
+        serve(on, std::move(wire.wire), bounds, {});
+        return;
+    }
+    auto accepted = [weak = weak_from_this(), loop = std::weak_ptr(on), bounds](std::unique_ptr<connection> wire) {
+        auto self = weak.lock();
+        auto l = loop.lock();
+        if (self && l) self->serve(l, std::move(wire), bounds, {});
+    };
+    listen_options options;
+    options.max_connections = core->options.max_connections;
+    std::shared_ptr<listener> l =
+        where.where == endpoint::kind::unix_socket
+            ? listen_unix(*on, where.address, std::move(accepted), options)
+            : listen_tcp(*on, tcp_address::parse(where.address), std::move(accepted), options);
+    std::lock_guard lock(mutex);
+    address = l->describe();
+    listeners.push_back({std::move(l), on});
+}
+
+void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
+    std::vector<served> all;
+    std::vector<listening> closing;
+    {
+        std::lock_guard lock(mutex);
+        stopping = true;
+        for (const auto& [key, s] : sessions) all.push_back(s);
+        closing.swap(listeners);
+    }
+    for (listening& each : closing) {
+        if (each.loop->here()) each.at->close();
+        else each.loop->post([l = std::move(each.at)] { l->close(); });
+    }
+    for (const served& each : all) {
+        auto close = [s = each.session, drain, keep] { s->close(drain, keep); };
+        if (each.loop->here()) close();
+        else each.loop->post(close);
+    }
+    check_idle();
+}
+
+connection_end server::impl::wait() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] { return idle(); });
+    return last;
+}
+
+void server::impl::end_background() {
+    std::thread ending;
+    std::shared_ptr<epoll_loop> l;
+    {
+        std::lock_guard lock(mutex);
+        ending.swap(background_thread);
+        l = std::exchange(background, nullptr);
+    }
+    if (!l) return;
+    l->stop();
+    if (!ending.joinable()) return;
+    if (ending.get_id() == std::this_thread::get_id()) ending.detach();  // it is ours: its loop ends with this turn
+    else ending.join();
+}
+
+std::size_t server::impl::end_workers() {
+    auto pool = core->started_workers();
+    return pool ? pool->shut_down(core->options.limits.cleanup_grace) : 0;
+}
+
+// ---- the public face ----
+
+server::server(implementation about, server_options options)
+    : impl_(std::make_shared<impl>(std::move(about), std::move(options))) {}
+
+server::~server() {
+    // Sessions on loops of the caller's end there, in their own time: until then they keep what they need.
+    impl_->request_stop({}, impl_);
+    // A handler that destroys its own server cannot wait for it; what it still touches is kept by the requests.
+    if (server_side::in_handler_of(*impl_->core)) return;
+    bool background = false;
+    {
+        std::lock_guard lock(impl_->mutex);
+        background = impl_->background != nullptr;
+    }
+    if (background) {
+        impl_->wait();
+        impl_->end_background();
+    }
+    impl_->end_workers();
+}
+
+void server::add(detail::tool_entry entry) {
+    server_side::check(entry);
+    impl_->core->put(std::make_shared<const detail::tool_entry>(std::move(entry)));
+    impl_->tell_tools_changed();
+}
+
+void server::add_tool(tool_description about, std::function<tool_result(context&, const json::value&)> f) {
+    detail::tool_entry entry;
+    entry.about = std::move(about);
+    if (f) {
+        entry.plain = [f = std::move(f)](context* ctx, const json::value& arguments, detail::reply& out) {
+            detail::write_result(out, f(*ctx, arguments));
+        };
+    }
+    add(std::move(entry));
+}
+
+namespace {
+
+task<detail::reply> run_open_task(const std::function<task<tool_result>(context, json::value)>& f, context ctx,
+                                  json::value arguments) {
+    tool_result r = co_await f(std::move(ctx), std::move(arguments));
+    detail::reply out;
+    detail::write_result(out, r);
+    co_return out;
+}
+
+}  // namespace
+
+void server::add_tool(tool_description about, std::function<task<tool_result>(context, json::value)> f) {
+    detail::tool_entry entry;
+    entry.about = std::move(about);
+    if (f) {
+        entry.coroutine = [f = std::move(f)](context ctx, json::value arguments) {
+            return run_open_task(f, std::move(ctx), std::move(arguments));
+        };
+    }
+    add(std::move(entry));
+}
+
+bool server::remove_tool(std::string_view name) {
+    bool removed = impl_->core->remove(name);
+    if (removed) impl_->tell_tools_changed();
+    return removed;
+}
+
+void server::start(endpoint where) {
+    std::shared_ptr<epoll_loop> on;
+    {
+        std::lock_guard lock(impl_->mutex);
+        impl_->stopping = false;
+        if (!impl_->background) {
+            impl_->background = epoll_loop::create();
+            impl_->background_thread = std::thread([l = impl_->background] {
+                l->run();
+                l->end();
+            });
+        }
+        on = impl_->background;
+    }
+    // Opened on its own thread; the caller hears whether the address could be used.
+    std::promise<void> opened;
+    auto future = opened.get_future();
+    on->post([&] {
+        try {
+            impl_->open(on, where, impl_->core->options.limits, false);
+            opened.set_value();
+        } catch (...) {  // thrown again on the caller's thread
+            opened.set_exception(std::current_exception());
+        }
+    });
+    future.get();
+}
+
+std::string server::address() const {
+    std::lock_guard lock(impl_->mutex);
+    return impl_->address;
+}
+
+void server::serve(std::shared_ptr<loop> on, std::unique_ptr<connection> wire,
+                   std::function<void(const connection_end&)> ended) {
+    impl_->serve(std::move(on), std::move(wire), impl_->core->options.limits, std::move(ended));
+}
+
+void server::request_stop(duration drain) {
+    impl_->request_stop(drain);
+}
+
+void server::stop(duration drain) {
+    impl_->refuse_in_handler("stop");
+    impl_->request_stop(drain);
+    impl_->wait();
+    impl_->end_background();
+}
+
+connection_end server::wait() {
+    impl_->refuse_in_handler("wait");
+    return impl_->wait();
+}
+
+server_health server::health() const {
+    server_health h;
+    {
+        std::lock_guard lock(impl_->mutex);
+        h.connections = impl_->sessions.size();
+    }
+    const auto& totals = impl_->core->totals;
+    h.in_flight = impl_->core->budget->used;
+    h.requests = totals.requests;
+    h.dropped_late = totals.dropped_late;
+    h.rejected_input = totals.rejected_input;
+    h.abandoned = totals.abandoned;
+    return h;
+}
+
+const implementation& server::about() const noexcept {
+    return impl_->core->about;
+}
+
+}  // namespace keel

@@ -1,0 +1,72 @@
+#pragma once
+
+// A server at work: its sessions, the endpoints it listens on, and the thread that serves them in the background.
+
+#include "async/epoll_loop.hpp"
+#include "server/server_core.hpp"
+#include "server/session.hpp"
+
+#include <keel/server.hpp>
+#include <keel/transport.hpp>
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace keel {
+
+/// Threads: add, stop and wait come from any thread and meet the loops in `mutex`. Nothing is called while it is held.
+struct server::impl : std::enable_shared_from_this<server::impl> {
+    impl(implementation about, server_options options);
+    ~impl();
+
+    /// Serves one connection on a loop. Any thread.
+    void serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connection> wire, const limits& bounds,
+               std::function<void(const connection_end&)> ended);
+    /// Opens an endpoint on a loop, whose thread calls this. Throws when the address cannot be used.
+    void open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given);
+
+    /// `keep` is held until each session has ended.
+    void request_stop(duration drain, std::shared_ptr<void> keep = {});
+    connection_end wait();
+    void end_background();
+    /// Ends the worker threads. The number that did not end in time.
+    std::size_t end_workers();
+    void tell_tools_changed();
+    void refuse_in_handler(const char* what);
+
+    std::shared_ptr<server_side::server_core> core;
+
+    struct served {
+        std::shared_ptr<server_side::session> session;
+        std::shared_ptr<keel::loop> loop;
+    };
+
+    struct listening {
+        std::shared_ptr<listener> at;
+        std::shared_ptr<keel::loop> loop;
+    };
+
+    mutable std::mutex mutex;
+    std::condition_variable changed;
+    std::map<std::uint64_t, served> sessions;
+    std::uint64_t next_session = 1;
+    std::vector<listening> listeners;
+    std::string address;
+    bool stopping = false;
+    connection_end last;
+    std::function<void()> when_idle;  // foreground serving: nothing is left to serve
+
+    std::shared_ptr<epoll_loop> background;
+    std::thread background_thread;
+
+private:
+    bool idle() const noexcept { return sessions.empty() && listeners.empty(); }
+    void session_ended(std::uint64_t key, const connection_end& end);
+    void check_idle();
+};
+
+}  // namespace keel

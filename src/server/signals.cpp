@@ -1,0 +1,63 @@
+#include "server/signals.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace keel::server_side {
+
+namespace {
+
+// All that a signal handler may look at.
+std::atomic<int> wake_descriptor{-1};
+std::atomic<int> signals_seen{0};
+
+extern "C" void on_signal(int number) {
+    int before = errno;
+    if (signals_seen.fetch_add(1) > 0) _exit(128 + number);
+    std::uint64_t one = 1;
+    // Nothing can be done about a failure here; the next signal ends the process.
+    [[maybe_unused]] ssize_t n = write(wake_descriptor.load(), &one, sizeof one);
+    errno = before;
+}
+
+}  // namespace
+
+struct signal_watch::saved {
+    struct sigaction term;
+    struct sigaction interrupt;
+};
+
+signal_watch::signal_watch(reactor& on, std::function<void()> first) : first_(std::move(first)), saved_(new saved) {
+    wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    watch_ = on.watch_descriptor(wake_, *this);
+    watch_->want(reactor::readable);
+    wake_descriptor = wake_;
+    signals_seen = 0;
+    struct sigaction act = {};
+    act.sa_handler = on_signal;
+    act.sa_flags = SA_RESTART;
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGTERM, &act, &saved_->term);
+    sigaction(SIGINT, &act, &saved_->interrupt);
+}
+
+signal_watch::~signal_watch() {
+    sigaction(SIGTERM, &saved_->term, nullptr);
+    sigaction(SIGINT, &saved_->interrupt, nullptr);
+    wake_descriptor = -1;
+    watch_.reset();
+    close(wake_);
+}
+
+void signal_watch::on_ready(unsigned) {
+    std::uint64_t count = 0;
+    if (read(wake_, &count, sizeof count) == sizeof count) first_();
+}
+
+}  // namespace keel::server_side

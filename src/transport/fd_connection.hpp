@@ -1,0 +1,81 @@
+#pragma once
+
+// A connection over file descriptors of any kind: pipes, sockets, terminals, files, devices.
+
+#include "async/reactor.hpp"
+#include "transport/descriptor.hpp"
+#include "transport/sigpipe.hpp"
+
+#include <keel/connection.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace keel::transport {
+
+/// On the hot path a message costs one wait of the loop, one read and one write. Pipes and terminals are made
+/// non-blocking; sockets are left as they are and asked not to wait each time; files and devices that cannot be waited
+/// for are read in turns of their own.
+///
+/// Owned by whoever serves the connection; may be closed or destroyed inside any call to its listener.
+class fd_connection final : public connection {
+public:
+    /// `closed` is called once, when the descriptors have been closed.
+    fd_connection(reactor&, descriptor input, descriptor output, std::string name, std::function<void()> closed = {});
+    /// Both directions of one socket.
+    fd_connection(reactor&, descriptor socket, std::string name, std::function<void()> closed = {});
+    ~fd_connection() override;
+
+    void start(listener&) override;
+    written write(std::string_view bytes) override;
+    void pause() noexcept override;
+    void resume() override;
+    void close() noexcept override;
+    std::string describe() const override { return name_; }
+
+private:
+    struct end final : reactor::watcher {
+        using handler = void (fd_connection::*)(unsigned);
+        end(fd_connection& c, handler h, descriptor d) noexcept;
+        void on_ready(unsigned events) override { (owner.*on_event)(events); }
+
+        fd_connection& owner;
+        handler on_event;
+        descriptor fd;
+        bool is_socket = false;
+        std::unique_ptr<reactor::watch> watch;  // none: cannot be waited for, or not needed any more
+    };
+
+    bool duplex() const noexcept { return !output_; }
+    end& output() noexcept { return output_ ? *output_ : input_; }
+    unsigned input_interest() const noexcept;
+    void input_event(unsigned events);
+    void output_event(unsigned events);
+    void read_some();
+    void read_later();
+    void became_writable();
+    void fail(const std::string& cause);
+    std::string cause_of_hang_up() noexcept;
+
+    std::shared_ptr<reactor> reactor_;
+    end input_;
+    std::optional<end> output_;  // none: input_ is a socket for both directions
+    std::string name_;
+    std::function<void()> on_closed_;
+    std::optional<sigpipe_guard> sigpipe_;
+
+    listener* listener_ = nullptr;  // none before start and after close
+    bool paused_ = false;
+    bool input_ended_ = false;
+    bool blocked_ = false;   // a write was cut short
+    bool hung_up_ = false;   // duplex: told while there may still be input to read
+    bool failed_ = false;
+    bool closed_ = false;
+    bool read_posted_ = false;
+    bool* destroyed_ = nullptr;  // set while a call to the listener is on the stack
+    std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // posted turns hold it weakly
+};
+
+}  // namespace keel::transport

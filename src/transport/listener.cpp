@@ -1,0 +1,186 @@
+#include "async/reactor.hpp"
+#include "transport/fd_connection.hpp"
+#include "transport/sockets.hpp"
+
+#include <keel/transport.hpp>
+
+#include <sys/stat.h>
+
+#include <string>
+
+namespace keel {
+
+namespace {
+
+using namespace transport;
+
+// After the system refused to make a descriptor. Nothing tells us when one is free again.
+constexpr auto pause_when_exhausted = std::chrono::milliseconds(100);
+// Per turn, so that a flood of peers does not starve those who are already here.
+constexpr int accepts_per_turn = 16;
+
+class socket_listener final : public listener, private reactor::watcher {
+public:
+    socket_listener(reactor& r, descriptor socket, accepted on_accept, listen_options options)
+        : reactor_(r.shared_from_this()),
+          socket_(std::move(socket)),
+          on_accept_(std::make_shared<accepted>(std::move(on_accept))),
+          shared_(std::make_shared<shared_state>()),
+          max_(options.max_connections) {
+        shared_->owner = this;
+        sockaddr_storage address{};
+        socklen_t size = sizeof address;
+        if (::getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) throw_errno("getsockname");
+        if (address.ss_family != AF_UNIX) {
+            address_ = address_of(address, size);
+            name_ = "tcp " + address_.text();
+        }
+        watch_ = reactor_->watch_descriptor(socket_.get(), *this);
+        watch_->want(reactor::readable);
+    }
+    ~socket_listener() override { close(); }
+
+    /// The socket's file is ours to remove.
+    void owns_file(const std::string& path) {
+        name_ = "unix " + path;
+        path_ = path;
+        if (::lstat(path.c_str(), &file_) != 0) throw_errno("cannot look at " + path);
+    }
+
+    void close() noexcept override {
+        if (!socket_) return;
+        shared_->owner = nullptr;
+        reactor_->stop_timer(std::exchange(retry_, 0));
+        watch_.reset();
+        struct stat now {};
+        // Somebody may have replaced it by a socket of his own.
+        if (!path_.empty() && ::lstat(path_.c_str(), &now) == 0 && now.st_dev == file_.st_dev &&
+            now.st_ino == file_.st_ino) {
+            ::unlink(path_.c_str());
+        }
+        socket_.reset();
+    }
+    std::string describe() const override { return name_; }
+    std::uint16_t port() const noexcept override { return address_.port; }
+
+private:
+    // Held by every connection too, since they outlive the listener: how many there are, and whom to tell.
+    struct shared_state {
+        std::size_t open = 0;
+        socket_listener* owner = nullptr;  // null once closed
+    };
+
+    void on_ready(unsigned) override {
+        auto state = shared_;
+        auto call = on_accept_;  // it may destroy us
+        for (int i = 0; i < accepts_per_turn && state->owner; ++i) {
+            if (state->open >= max_) return adjust();
+            sockaddr_storage address{};
+            socklen_t size = sizeof address;
+            descriptor peer(
+                ::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+            if (!peer) {
+                if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) wait_for_room();
+                // Anything else is "nothing there", or the failure of one peer that left before we came.
+                return;
+            }
+            std::unique_ptr<connection> made = wrap(std::move(peer), address, size);
+            (*call)(std::move(made));
+        }
+    }
+
+    std::unique_ptr<connection> wrap(descriptor peer, const sockaddr_storage& address, socklen_t size) {
+        std::string name = name_;
+        if (address.ss_family != AF_UNIX) {
+            send_at_once(peer.get());
+            name = "tcp " + address_of(address, size).text();
+        }
+        ++shared_->open;
+        return std::make_unique<fd_connection>(*reactor_, std::move(peer), std::move(name), [state = shared_] {
+            --state->open;
+            if (state->owner) state->owner->adjust();
+        });
+    }
+
+    void adjust() {
+        if (watch_) watch_->want(shared_->open < max_ && retry_ == 0 ? reactor::readable : 0);
+    }
+
+    void wait_for_room() {
+        retry_ = reactor_->start_timer(reactor_->now() + pause_when_exhausted, [this] {
+            retry_ = 0;
+            adjust();
+        });
+        adjust();
+    }
+
+    std::shared_ptr<reactor> reactor_;
+    descriptor socket_;
+    std::shared_ptr<accepted> on_accept_;  // shared with the turn that is calling it
+    std::shared_ptr<shared_state> shared_;
+    std::size_t max_;
+    std::string name_;
+    tcp_address address_;
+    std::string path_;
+    struct stat file_ {};
+    loop::timer retry_ = 0;
+    std::unique_ptr<reactor::watch> watch_;
+};
+
+// Removes a socket file that nobody serves any more; throws when anything else is in the way.
+void clear_the_way(const std::string& path, const sockaddr_un& address) {
+    struct stat s {};
+    if (::lstat(path.c_str(), &s) != 0) {
+        if (errno == ENOENT) return;
+        throw_errno("cannot look at " + path);
+    }
+    if (!S_ISSOCK(s.st_mode)) {
+        throw std::system_error(EEXIST, std::generic_category(), path + " is there and is not a socket");
+    }
+    descriptor probe = open_socket(AF_UNIX);
+    if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN) {
+        throw std::system_error(EADDRINUSE, std::generic_category(), path + " is served by another process");
+    }
+    if (errno == ENOENT) return;
+    if (errno != ECONNREFUSED) throw_errno("cannot tell whether " + path + " is in use");
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw_errno("cannot remove " + path);
+}
+
+}  // namespace
+
+std::unique_ptr<listener> listen_unix(loop& l, const std::string& path, listener::accepted on_accept,
+                                      listen_options options) {
+    reactor& r = reactor_of(l);
+    sockaddr_un address = unix_address(path);
+    clear_the_way(path, address);
+    descriptor socket = open_socket(AF_UNIX);
+    // Before bind, which makes the file with this mode: so there is no moment at which others could connect.
+    if (::fchmod(socket.get(), 0600) != 0) throw_errno("cannot restrict " + path);
+    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        throw_errno("cannot listen on " + path);
+    }
+    if (::listen(socket.get(), SOMAXCONN) != 0) throw_errno("cannot listen on " + path);
+    auto made = std::make_unique<socket_listener>(r, std::move(socket), std::move(on_accept), options);
+    made->owns_file(path);
+    return made;
+}
+
+std::unique_ptr<listener> listen_tcp(loop& l, const tcp_address& where, listener::accepted on_accept,
+                                     listen_options options) {
+    reactor& r = reactor_of(l);
+    addresses found = resolve(where, AI_PASSIVE);
+    int error = 0;
+    for (addrinfo* a = found.get(); a; a = a->ai_next) {
+        descriptor socket = open_socket(a->ai_family);
+        int on = 1;
+        ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (::bind(socket.get(), a->ai_addr, a->ai_addrlen) != 0 || ::listen(socket.get(), SOMAXCONN) != 0) {
+            error = errno;
+            continue;
+        }
+        return std::make_unique<socket_listener>(r, std::move(socket), std::move(on_accept), options);
+    }
+    throw std::system_error(error, std::generic_category(), "cannot listen on " + where.text());
+}
+
+}  // namespace keel

@@ -1,0 +1,16 @@
+#pragma once
+
+// A write to a pipe nobody reads must fail with EPIPE instead of killing the process. See docs/design/sigpipe.md.
+
+namespace keel::transport {
+
+/// While one exists, SIGPIPE does not end the process. Needed for pipes only: sockets are written with MSG_NOSIGNAL.
+class sigpipe_guard {
+public:
+    sigpipe_guard();
+    sigpipe_guard(const sigpipe_guard&) = delete;
+    sigpipe_guard& operator=(const sigpipe_guard&) = delete;
+    ~sigpipe_guard();
+};
+
+}  // namespace keel::transport

@@ -1,0 +1,66 @@
+#include "transport/sockets.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <cstring>
+#include <stdexcept>
+
+namespace keel::transport {
+
+namespace {
+
+class resolver_category_type final : public std::error_category {
+public:
+    const char* name() const noexcept override { return "resolver"; }
+    std::string message(int code) const override { return ::gai_strerror(code); }
+};
+
+}  // namespace
+
+sockaddr_un unix_address(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.empty() || path.size() >= sizeof address.sun_path || path.find('\0') != path.npos) {
+        throw std::invalid_argument("\"" + path + "\" cannot be the path of a Unix socket: it must have 1 to " +
+                                    std::to_string(sizeof address.sun_path - 1) + " bytes");
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return address;
+}
+
+addresses resolve(const tcp_address& where, int flags) {
+    static const resolver_category_type resolver_category;
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags | AI_NUMERICSERV;
+    addrinfo* found = nullptr;
+    int error = ::getaddrinfo(where.host.c_str(), std::to_string(where.port).c_str(), &hints, &found);
+    if (error == EAI_SYSTEM) throw_errno("cannot resolve " + where.host);
+    if (error != 0) throw std::system_error(error, resolver_category, "cannot resolve " + where.host);
+    return addresses(found);
+}
+
+tcp_address address_of(const sockaddr_storage& address, socklen_t size) {
+    char host[NI_MAXHOST];
+    char port[NI_MAXSERV];
+    if (::getnameinfo(reinterpret_cast<const sockaddr*>(&address), size, host, sizeof host, port, sizeof port,
+                      NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+        return {};
+    }
+    return {host, static_cast<std::uint16_t>(std::stoi(port))};
+}
+
+descriptor open_socket(int family) {
+    descriptor s(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!s) throw_errno("cannot make a socket");
+    return s;
+}
+
+void send_at_once(int tcp_socket) noexcept {
+    int on = 1;
+    ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+}  // namespace keel::transport

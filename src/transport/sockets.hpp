@@ -1,0 +1,35 @@
+#pragma once
+
+// What listening and connecting share.
+
+#include "transport/descriptor.hpp"
+
+#include <keel/transport.hpp>
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <memory>
+#include <string>
+
+namespace keel::transport {
+
+/// Throws std::invalid_argument when the path does not fit.
+sockaddr_un unix_address(const std::string& path);
+
+struct free_addresses {
+    void operator()(addrinfo* list) const noexcept { ::freeaddrinfo(list); }
+};
+using addresses = std::unique_ptr<addrinfo, free_addresses>;
+
+/// Blocks when the host is a name. `flags` as for getaddrinfo. Throws std::system_error.
+addresses resolve(const tcp_address&, int flags);
+
+/// Of either end of a socket; empty host when it has none.
+tcp_address address_of(const sockaddr_storage&, socklen_t size);
+
+descriptor open_socket(int family);
+void send_at_once(int tcp_socket) noexcept;
+
+}  // namespace keel::transport

@@ -1,0 +1,515 @@
+"""What the drivers beside this file share: a `keel demo` process, the wire to it, and a look at it from outside.
+
+KEEL_BIN names the folder of the keel command, or the command itself. Without it build/release/bin is used.
+
+Nothing here sleeps. Every wait is for an event (a line, a writable pipe, the end of a process) and has a deadline that only
+says when to call it a hang.
+"""
+
+import fcntl
+import json
+import mmap
+import os
+import queue
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+SECONDS_TO_HANG = 60  # a machine under load is slow; a hang is for ever
+HOUR = 3_600_000  # milliseconds for sleep(): longer than any test waits
+MIB = 1024 * 1024
+
+LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+MODERN = "2026-07-28"
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+MODERN_META = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}}
+
+
+class Hang(AssertionError):
+    """Something that had to happen did not."""
+
+
+def keel_command():
+    place = Path(os.environ.get("KEEL_BIN", ROOT / "build" / "release" / "bin"))
+    return str(place / "keel" if place.is_dir() else place)
+
+
+def is_sanitized():
+    """A sanitizer keeps books of its own: there the size of the process says nothing about Keel."""
+    with open(keel_command(), "rb") as program, mmap.mmap(program.fileno(), 0, access=mmap.ACCESS_READ) as content:
+        return content.find(b"__asan_init") >= 0 or content.find(b"__tsan_init") >= 0
+
+
+# ---- messages ----
+
+
+def request(ident, method, params=None):
+    message = {"jsonrpc": "2.0", "id": ident, "method": method}
+    if params is not None:
+        message["params"] = params
+    return message
+
+
+def notification(method, params=None):
+    message = {"jsonrpc": "2.0", "method": method}
+    if params is not None:
+        message["params"] = params
+    return message
+
+
+def call(ident, tool, arguments=None, meta=None):
+    params = {"name": tool, "arguments": arguments or {}}
+    if meta is not None:
+        params["_meta"] = meta
+    return request(ident, "tools/call", params)
+
+
+def modern_call(ident, tool, arguments=None, **meta):
+    return call(ident, tool, arguments, {**MODERN_META, **meta})
+
+
+def cancel(ident, reason=None):
+    return notification("notifications/cancelled", {"requestId": ident, **({"reason": reason} if reason else {})})
+
+
+def initialize(ident=0, version="2025-11-25", capabilities=None):
+    return request(ident, "initialize", {
+        "protocolVersion": version,
+        "capabilities": capabilities or {},
+        "clientInfo": {"name": "driver", "version": "1"},
+    })
+
+
+def line(message):
+    return json.dumps(message, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+
+
+def lines(messages):
+    return b"".join(line(each) for each in messages)
+
+
+def text_of(answer):
+    return "\n".join(block["text"] for block in answer["result"]["content"])
+
+
+def same_id(message, ident):
+    """1 is not "1", and True is neither."""
+    return "id" in message and type(message["id"]) is type(ident) and message["id"] == ident
+
+
+def is_answer(message):
+    return isinstance(message, dict) and "method" not in message and "id" in message
+
+
+def is_anonymous(message):
+    return isinstance(message, dict) and "error" in message and "id" not in message
+
+
+# ---- waiting ----
+
+
+class Deadline:
+    def __init__(self, what):
+        self.what = what
+        self.at = time.monotonic() + SECONDS_TO_HANG
+
+    def left(self):
+        rest = self.at - time.monotonic()
+        if rest <= 0:
+            raise Hang(f"waited {SECONDS_TO_HANG} s for {self.what}")
+        return rest
+
+    def left_ms(self):
+        return int(self.left() * 1000) + 1
+
+
+def until(condition, what):
+    """For what the system announces by no event: gives way to others and looks again."""
+    deadline = Deadline(what)
+    while not condition():
+        deadline.left()
+        os.sched_yield()
+
+
+def write_all(fd, data, what="the server to read on"):
+    """Writes to a non-blocking descriptor, waiting for room."""
+    view = memoryview(data)
+    poller = select.poll()
+    poller.register(fd, select.POLLOUT)
+    while view:
+        try:
+            view = view[os.write(fd, view):]
+        except BlockingIOError:
+            if not poller.poll(Deadline(what).left_ms()):
+                raise Hang(f"waited {SECONDS_TO_HANG} s for {what}") from None
+
+
+def unread_bytes(fd):
+    """How much lies in a pipe, seen from either end."""
+    return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0\0\0\0"))[0]
+
+
+# ---- a process, seen from outside ----
+
+
+class Watched:
+    """A process by its pid, ours or not: waits for its end without holding up anything."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.pidfd = os.pidfd_open(pid)
+
+    def wait_for_end(self, what):
+        poller = select.poll()
+        poller.register(self.pidfd, select.POLLIN)
+        if not poller.poll(Deadline(what).left_ms()):
+            raise Hang(f"waited {SECONDS_TO_HANG} s for {what}")
+
+    def kill(self):
+        try:
+            signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def close(self):
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+
+    def status_field(self, name):
+        for row in Path(f"/proc/{self.pid}/status").read_text().splitlines():
+            if row.startswith(name + ":"):
+                return row.split()[1]
+        raise KeyError(name)
+
+    def peak_memory(self):
+        return int(self.status_field("VmHWM")) * 1024
+
+    def memory(self):
+        return int(self.status_field("VmRSS")) * 1024
+
+    def descriptors(self):
+        return sorted(int(name) for name in os.listdir(f"/proc/{self.pid}/fd"))
+
+    def descriptor_flags(self, fd):
+        for row in Path(f"/proc/{self.pid}/fdinfo/{fd}").read_text().splitlines():
+            if row.startswith("flags:"):
+                return int(row.split()[1], 8)
+        raise KeyError(fd)
+
+    def catches(self, number):
+        """Whether it has a handler of its own for a signal: then its start is over."""
+        return int(self.status_field("SigCgt"), 16) >> (number - 1) & 1 == 1
+
+    def asleep(self):
+        """Every thread waits for something."""
+        for task in os.listdir(f"/proc/{self.pid}/task"):
+            stat = Path(f"/proc/{self.pid}/task/{task}/stat").read_text()
+            if stat.rpartition(")")[2].split()[0] != "S":
+                return False
+        return True
+
+
+class Reader:
+    """Takes lines from a descriptor on a thread of its own, so that the server never waits for the driver."""
+
+    def __init__(self, fd):
+        self.fd = fd
+        self.lines = queue.SimpleQueue()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self):
+        rest = bytearray()
+        while True:
+            try:
+                piece = os.read(self.fd, 1 << 20)
+            except OSError:  # EIO: the other end of a terminal was closed. ECONNRESET: of a socket.
+                piece = b""
+            if not piece:
+                break
+            rest += piece
+            if b"\n" in piece:
+                *whole, last = bytes(rest).split(b"\n")
+                rest = bytearray(last)
+                for each in whole:
+                    self.lines.put(each)
+        self.lines.put(bytes(rest) if rest else None)
+        if rest:
+            self.lines.put(None)
+
+    def next(self, what):
+        """The next line, or None at the end of the stream."""
+        try:
+            return self.lines.get(timeout=Deadline(what).left())
+        except queue.Empty:
+            raise Hang(f"waited {SECONDS_TO_HANG} s for {what}") from None
+
+
+class Wire:
+    """One conversation: JSON lines out and in, over any two descriptors."""
+
+    def __init__(self, out_fd, in_fd, read=True):
+        self.out_fd = out_fd
+        self.in_fd = in_fd
+        self.seen = []  # every message read, in order
+        self.reader = None
+        self.ended = False
+        if out_fd is not None:
+            os.set_blocking(out_fd, False)
+        if read and in_fd is not None:
+            self.start_reading()
+
+    def start_reading(self):
+        if self.in_fd == self.out_fd:
+            # The two directions of a socket share their flags: read through poll.
+            self.reader = PollingReader(self.in_fd)
+        else:
+            self.reader = Reader(self.in_fd)
+
+    # sending
+
+    def send(self, *messages):
+        self.send_raw(lines(messages))
+
+    def send_raw(self, data):
+        write_all(self.out_fd, data)
+
+    # receiving
+
+    def next(self, what="a message"):
+        """The next message, or None when the server has closed its output."""
+        if self.ended:
+            return None
+        text = self.reader.next(what)
+        if text is None:
+            self.ended = True
+            return None
+        message = json.loads(text)  # raises for a line that is not a message
+        self.seen.append(message)
+        return message
+
+    def answer(self, ident):
+        """Reads on to the answer of one request. Everything before it stays in `seen`."""
+        while (message := self.next(f"the answer to {ident!r}")) is not None:
+            if is_answer(message) and same_id(message, ident):
+                return message
+        raise AssertionError(f"the server closed its output before it answered {ident!r}; it said {self.seen[-5:]}")
+
+    def answers(self, idents):
+        """Reads on until each of these requests was answered, in whatever order."""
+        missing = set(idents)
+        while missing:
+            message = self.next(f"{len(missing)} more answers")
+            if message is None:
+                raise AssertionError(f"the server closed its output with {len(missing)} answers missing")
+            if is_answer(message):
+                missing.discard(message["id"])
+
+    def rest(self):
+        """Everything up to the end of the stream."""
+        rest = []
+        while (message := self.next("the end of the output")) is not None:
+            rest.append(message)
+        return rest
+
+    def ask(self, message):
+        self.send(message)
+        return self.answer(message["id"])
+
+    def ping(self, ident="ping"):
+        """A round trip: what was sent before has been read."""
+        return self.ask(request(ident, "ping"))
+
+    def open(self, version="2025-11-25", capabilities=None):
+        answer = self.ask(initialize("open", version, capabilities))
+        self.send(notification("notifications/initialized"))
+        return answer
+
+    def until_read(self):
+        """Until the server has taken every byte out of the pipe."""
+        until(lambda: unread_bytes(self.out_fd) == 0, "the server to empty its input pipe")
+
+
+class PollingReader(Reader):
+    def _run(self):
+        blocking = os.dup(self.fd)
+        poller = select.poll()
+        poller.register(blocking, select.POLLIN)
+        rest = b""
+        while True:
+            poller.poll()
+            try:
+                piece = os.read(blocking, 1 << 20)
+            except BlockingIOError:
+                continue
+            except OSError:
+                piece = b""
+            if not piece:
+                break
+            *whole, rest = (rest + piece).split(b"\n")
+            for each in whole:
+                self.lines.put(each)
+        os.close(blocking)
+        if rest:
+            self.lines.put(rest)
+        self.lines.put(None)
+
+
+class Server(Wire, Watched):
+    """`keel demo` with the given options, by default over two pipes. Use it in a with statement: what it leaves behind is ended."""
+
+    def __init__(self, *options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, read=True, program=None, **popen):
+        self.log = tempfile.TemporaryFile()  # a file is never full: the server cannot hang on its own complaints
+        self.process = subprocess.Popen(
+            [program or keel_command(), "demo", *(options or ("--stdio",))],
+            stdin=stdin, stdout=stdout, stderr=self.log, bufsize=0, **popen)
+        Watched.__init__(self, self.process.pid)
+        Wire.__init__(self,
+                      self.process.stdin.fileno() if self.process.stdin else None,
+                      self.process.stdout.fileno() if self.process.stdout else None,
+                      read)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        if self.process.poll() is None:
+            self.kill()
+        self.process.wait()
+        self.close()
+        if kind is not None and issubclass(kind, AssertionError):
+            sys.stderr.write(f"\nstandard error of the server:\n{self.said()}\n")
+        self.log.close()
+        self.hang_up_input()
+        if self.reader:
+            self.reader.thread.join()
+        self.hang_up_output()
+        return False
+
+    def said(self):
+        """What the server wrote to standard error so far."""
+        return os.pread(self.log.fileno(), 1 << 20, 0).decode(errors="replace")
+
+    def end_input(self):
+        self.process.stdin.close()
+
+    def hang_up_input(self):
+        if self.process.stdin and not self.process.stdin.closed:
+            self.process.stdin.close()
+
+    def hang_up_output(self):
+        """Closes our end of its output. Only for one that is not being read."""
+        if self.process.stdout and not self.process.stdout.closed:
+            self.process.stdout.close()
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def exit_status(self):
+        """Waits for its end. As a shell tells it: 128 + n when signal n killed it."""
+        self.wait_for_end("the server to exit")
+        status = self.process.wait()
+        return status if status >= 0 else 128 - status
+
+
+def connect(address):
+    """A stream socket to a server that is listening: a path, or (host, port)."""
+    s = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET, socket.SOCK_STREAM)
+    s.settimeout(SECONDS_TO_HANG)
+    s.connect(address)
+    s.setblocking(False)
+    return s
+
+
+class SocketWire(Wire):
+    """A conversation over a connected socket."""
+
+    def __init__(self, s, read=True):
+        self.socket = s
+        s.setblocking(False)
+        Wire.__init__(self, s.fileno(), s.fileno(), read)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.hang_up()
+        return False
+
+    def end_input(self):
+        self.socket.shutdown(socket.SHUT_WR)
+
+    def hang_up(self):
+        try:
+            self.socket.shutdown(socket.SHUT_RDWR)  # the reader's copy of the descriptor must not keep it open
+        except OSError:
+            pass  # the other side was quicker
+        if self.reader:
+            self.reader.thread.join()
+        self.socket.close()
+
+
+# ---- checks ----
+
+
+class DriveTest(unittest.TestCase):
+    maxDiff = 4000
+
+    def ends_well(self, server):
+        """Exit status 0 and nothing on standard error that speaks of a crash."""
+        self.assertEqual(server.exit_status(), 0, server.said())
+        for bad in ("Sanitizer", "terminate called", "runtime error"):
+            self.assertNotIn(bad, server.said())
+
+    def leaves(self, server):
+        """The orderly end of a conversation: end of input, then nothing more is said, then exit status 0."""
+        server.end_input()
+        self.assertEqual(server.rest(), [])
+        self.ends_well(server)
+
+    def is_shutting_down(self, message, ident):
+        self.assertTrue(same_id(message, ident), message)
+        self.assertEqual(message["error"]["code"], -32603)
+        self.assertEqual(message["error"]["message"], "server shutting down")
+
+    def is_anonymous_error(self, message, code):
+        self.assertTrue(is_anonymous(message), message)
+        self.assertEqual(message["error"]["code"], code)
+
+    def is_text(self, answer, text):
+        self.assertIn("result", answer)
+        self.assertEqual(text_of(answer), text)
+        self.assertFalse(answer["result"].get("isError", False))
+
+    def each_answered_at_most_once(self, messages):
+        """The ledger: no id was answered twice."""
+        ids = [(type(m["id"]), m["id"]) for m in messages if is_answer(m)]
+        self.assertEqual(len(ids), len(set(ids)), "an id was answered twice")
+
+    def stays_below(self, server, bytes_, what):
+        if is_sanitized():
+            return
+        peak = server.peak_memory()
+        self.assertLess(peak, bytes_, f"{what}: {peak / MIB:.1f} MiB")
+
+
+def main():
+    """Runs the tests of the calling file and ends with a line of counts."""
+    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    result = program.result
+    bad = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+    print(f"{result.testsRun - bad - len(result.skipped)} passed, {bad} failed, {len(result.skipped)} skipped")
+    sys.exit(1 if bad or result.testsRun == 0 else 0)

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""The command line of `keel` and `keel demo`: help, wrong options, exit statuses, log levels."""
+
+# ctest-timeout: 300
+
+import subprocess
+import unittest
+
+import keel_process as kp
+from keel_process import HOUR, Server, call, request
+
+
+def run(*arguments, data=b""):
+    return subprocess.run([kp.keel_command(), *arguments], input=data, capture_output=True, timeout=kp.SECONDS_TO_HANG)
+
+
+class CommandLine(kp.DriveTest):
+    def test_help(self):
+        """--help goes to standard output and names every option; exit 0."""
+        for arguments in (("demo", "--help"), ("demo", "-h"), ("demo", "--stdio", "--help")):
+            with self.subTest(arguments=arguments):
+                done = run(*arguments)
+                self.assertEqual((done.returncode, done.stderr), (0, b""))
+                for option in ("--stdio", "--unix", "--tcp", "--drain", "--log-level", "--help"):
+                    self.assertIn(option, done.stdout.decode())
+
+    def test_help_of_the_command(self):
+        """`keel --help` says what the command can do."""
+        done = run("--help")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("demo", done.stdout.decode())
+
+    def test_wrong_command_lines(self):
+        """A wrong command line: exit 2, the reason on standard error, nothing on standard output, nothing served."""
+        for arguments, named in (
+                (("demo", "--no-such-option"), "--no-such-option"),
+                (("demo", "extra"), "extra"),
+                (("demo", "--unix"), "--unix"),
+                (("demo", "--tcp"), "--tcp"),
+                (("demo", "--drain"), "--drain"),
+                (("demo", "--drain", "soon"), "soon"),
+                (("demo", "--drain", "-1s"), "-1s"),
+                (("demo", "--drain", "1 fortnight"), "fortnight"),
+                (("demo", "--drain", ""), "--drain"),
+                (("demo", "--drain", "nan"), "nan"),
+                (("demo", "--drain", "inf"), "inf"),
+                (("demo", "--log-level", "loud"), "loud"),
+                (("demo", "--log-level"), "--log-level"),
+                (("demo", "--stdio=yes"), "--stdio"),
+                (("demo", "--stdio", "--stdio"), "stdio"),
+                (("no-such-command",), "no-such-command"),
+                ((), ""),
+        ):
+            with self.subTest(arguments=arguments):
+                done = run(*arguments, data=kp.line(request(1, "ping")))
+                self.assertEqual(done.returncode, 2, done)
+                self.assertEqual(done.stdout, b"")
+                self.assertTrue(done.stderr)
+                self.assertIn(named, done.stderr.decode())
+
+    def test_stdio_is_the_default(self):
+        """Without an endpoint standard input and output are served."""
+        done = run("demo", data=kp.line(request(1, "ping")))
+        self.assertEqual((done.returncode, done.stdout), (0, b'{"jsonrpc":"2.0","id":1,"result":{}}\n'))
+
+    def test_both_spellings(self):
+        """`--drain 5s` and `--drain=5s` mean the same, with every unit."""
+        for options in (("--drain=5s",), ("--drain", "5s"), ("--drain=500ms",), ("--drain=1.5m",), ("--drain=1h",), ("--drain", "2"),
+                        ("--drain=0",), ("--log-level=debug",), ("--log-level", "emergency")):
+            with self.subTest(options=options):
+                done = run("demo", "--stdio", *options, data=kp.line(request(1, "ping")))
+                self.assertEqual((done.returncode, done.stdout), (0, b'{"jsonrpc":"2.0","id":1,"result":{}}\n'))
+
+    def test_log_level(self):
+        """--log-level: bad input is a warning and is told by default, not at `error`; standard output stays clean."""
+        data = b"{oops\n" + kp.line(request(1, "ping"))
+        self.assertTrue(run("demo", "--stdio", data=data).stderr)
+        self.assertTrue(run("demo", "--stdio", "--log-level", "debug", data=data).stderr)
+        self.assertEqual(run("demo", "--stdio", "--log-level", "error", data=data).stderr, b"")
+        self.assertEqual(run("demo", "--stdio", "--log-level", "error", data=data).stdout.count(b"\n"), 2)
+
+    def test_quiet_when_nothing_is_wrong(self):
+        """An ordinary conversation leaves standard error empty."""
+        with Server() as s:
+            s.open()
+            self.is_text(s.ask(call(1, "echo", {"text": "x"})), "x")
+            s.send(call(2, "sleep", {"ms": HOUR}), kp.cancel(2))
+            s.ping()
+            self.leaves(s)
+            self.assertEqual(s.said(), "")
+
+    def test_j6_what_a_peer_says_is_escaped_in_the_log(self):
+        """J6: control characters a peer sends do not reach the terminal of whoever reads the log."""
+        done = run("demo", "--stdio", "--log-level", "debug", data=kp.line(kp.initialize()) +
+                   kp.line(request(1, "\x1b[31mred\n")) + kp.line(call(2, "\x1b[31mred\n" + "x" * 100_000)) + b"\x1b[31m\n")
+        self.assertEqual(done.returncode, 0)
+        self.assertNotIn(b"\x1b", done.stderr)
+        self.assertLess(len(done.stderr), 10_000)
+
+
+if __name__ == "__main__":
+    kp.main()

@@ -1,0 +1,187 @@
+// The queue of frames: what was begun is completed, what was not can be taken back.
+
+#include "harness.hpp"
+#include "rpc/outbox.hpp"
+
+#include <random>
+
+using namespace keel::rpc;
+using namespace keel::rpc::test;
+
+namespace {
+
+void add(outbox& out, serial owner, std::string_view text, request_id id = {}) {
+    out.begin() += text;
+    out.end(owner, std::move(id));
+}
+
+// Takes n bytes as the system would.
+std::string take(outbox& out, std::size_t n) {
+    std::string taken(out.pending().substr(0, n));
+    out.wrote(taken.size());
+    return taken;
+}
+
+}  // namespace
+
+TEST_CASE("B4, B5: withdrawing one of three owners after any number of written bytes leaves whole frames of the others") {
+    const struct {
+        serial owner;
+        std::string text;
+    } frames[] = {{1, "one-a"}, {2, "two-a"}, {1, "one-b"}, {3, "three-a"}, {2, "two-bb"}, {1, "c"}, {3, "three-c"}};
+    std::size_t total = 0;
+    for (const auto& f : frames) total += f.text.size() + 1;
+    for (serial victim : {1, 2, 3, 4}) {
+        for (std::size_t n = 0; n <= total; ++n) {
+            CAPTURE(victim);
+            CAPTURE(n);
+            outbox out;
+            for (const auto& f : frames) add(out, f.owner, f.text);
+            std::string wire = take(out, n);
+            std::string expected;
+            std::size_t expected_taken = 0;
+            std::size_t begin = 0;
+            for (const auto& f : frames) {
+                if (f.owner != victim || begin < n) expected += f.text + "\n";
+                else ++expected_taken;
+                begin += f.text.size() + 1;
+            }
+            CHECK(out.withdraw(victim) == expected_taken);
+            CHECK(out.size() == expected.size() - n);
+            CHECK(out.withdraw(victim) == 0);
+            wire += take(out, total);
+            CHECK(wire == expected);
+            CHECK(out.empty());
+            add(out, 9, "next");  // and it works afterwards
+            CHECK(out.pending() == "next\n");
+        }
+    }
+}
+
+TEST_CASE("B4: the owner of a queued answer is found only while its write has not begun") {
+    outbox out;
+    add(out, 1, "progress");
+    add(out, 1, "answer", request_id("x"));
+    add(out, 2, "answer", request_id(7));
+    CHECK(out.owner_of_answer(request_id("x")) == 1);
+    CHECK(out.owner_of_answer(request_id(7)) == 2);
+    CHECK(out.owner_of_answer(request_id("7")) == 0);
+    CHECK(out.owner_of_answer(request_id(8)) == 0);
+    take(out, 9);
+    CHECK(out.owner_of_answer(request_id("x")) == 1);
+    take(out, 1);
+    CHECK(out.owner_of_answer(request_id("x")) == 0);
+    CHECK(out.owner_of_answer(request_id(7)) == 2);
+    out.clear();
+    CHECK(out.owner_of_answer(request_id(7)) == 0);
+    CHECK(out.empty());
+}
+
+TEST_CASE("frames keep their numbers when others are withdrawn") {
+    outbox out;
+    CHECK(out.first_to_withdraw() == 1);
+    add(out, 1, "a");
+    add(out, 2, "b");
+    add(out, 3, "c");
+    CHECK(out.first_to_withdraw() == 1);
+    out.withdraw(1);
+    CHECK(out.first_to_withdraw() == 2);
+    take(out, 1);
+    CHECK(out.first_to_withdraw() == 3);
+    take(out, 3);
+    CHECK(out.first_to_withdraw() == 4);
+    add(out, 4, "d");
+    CHECK(out.first_to_withdraw() == 4);
+}
+
+TEST_CASE("J1: what was written is given back, also while the queue is never empty") {
+    outbox out;
+    std::string expected;
+    std::string wire;
+    std::size_t heap = 0;
+    const std::string text(1000, 'x');
+    add(out, 1, text);
+    for (int i = 0; i < 20'000; ++i) {
+        add(out, 1, text);
+        wire.clear();
+        wire = take(out, 1001);
+        CHECK_MESSAGE((wire.size() == 1001 && wire.back() == '\n'), i);
+        if (i == 5000) heap = heap_in_use();
+    }
+    CHECK(out.size() == 1001);
+    CHECK(heap_in_use() <= heap + 1024 * 1024);
+}
+
+TEST_CASE("J1: a buffer that was large once is not kept") {
+    std::size_t before = heap_in_use();
+    outbox out;
+    add(out, 1, std::string(10'000'000, 'x'));
+    take(out, 10'000'001);
+    CHECK(heap_in_use() < before + 1'000'000);
+    CHECK(out.empty());
+}
+
+TEST_CASE("random frames, writes and withdrawals agree with a list of strings") {
+    std::mt19937 random(7);
+    auto below = [&](std::size_t n) { return random() % n; };
+    for (int run = 0; run < 30; ++run) {
+        CAPTURE(run);
+        struct entry {
+            serial owner;
+            std::string text;
+        };
+        std::vector<entry> model;
+        std::size_t begun = 0;  // bytes written of model.front()
+        outbox out;
+        std::string wire;
+        std::string expected;
+        // Large frames now and then, so that compaction happens.
+        for (int i = 0; i < 2000; ++i) {
+            switch (below(4)) {
+                case 0:
+                case 1: {
+                    serial owner = 1 + below(5);
+                    std::string text(below(run % 3 == 0 ? 20'000 : 30), static_cast<char>('a' + below(26)));
+                    add(out, owner, text);
+                    model.push_back({owner, text + "\n"});
+                    break;
+                }
+                case 2: {
+                    std::size_t n = std::min<std::size_t>(out.size(), below(run % 3 == 0 ? 40'000 : 60));
+                    std::string taken = take(out, n);
+                    wire += taken;
+                    for (std::size_t left = n; left > 0;) {
+                        std::size_t now = std::min(left, model.front().text.size() - begun);
+                        expected += model.front().text.substr(begun, now);
+                        begun += now;
+                        left -= now;
+                        if (begun == model.front().text.size()) {
+                            model.erase(model.begin());
+                            begun = 0;
+                        }
+                    }
+                    break;
+                }
+                case 3: {
+                    serial owner = 1 + below(5);
+                    std::size_t taken = 0;
+                    for (std::size_t k = begun > 0 ? 1 : 0; k < model.size();) {
+                        if (model[k].owner == owner) {
+                            model.erase(model.begin() + static_cast<std::ptrdiff_t>(k));
+                            ++taken;
+                        } else {
+                            ++k;
+                        }
+                    }
+                    std::size_t withdrawn = out.withdraw(owner);
+                    CHECK(withdrawn == taken);
+                    break;
+                }
+            }
+            std::size_t left = 0;
+            for (const entry& e : model) left += e.text.size();
+            REQUIRE(out.size() == left - begun);
+        }
+        CHECK((wire == expected));
+    }
+}

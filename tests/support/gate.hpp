@@ -1,0 +1,108 @@
+#pragma once
+
+// Where handlers stop until the test lets them go on. No gate knows the time.
+
+#include <keel/async.hpp>
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+
+namespace keel::test {
+
+/// For coroutines: `co_await g.pass();`. Everything on the loop of the test.
+class gate {
+public:
+    /// Cancellation: the wait throws, the arrival stays counted.
+    task<void> pass() {
+        ++arrived_;
+        co_await event_;
+        ++passed_;
+    }
+    /// Wakes whoever waits, at once; later arrivals pass. Call it in a step of the loop.
+    void open() { event_.set(); }
+
+    std::size_t arrived() const noexcept { return arrived_; }
+    std::size_t passed() const noexcept { return passed_; }
+
+private:
+    event event_;
+    std::size_t arrived_ = 0;
+    std::size_t passed_ = 0;
+};
+
+/// For functions on worker threads.
+class thread_gate {
+public:
+    void pass() {
+        std::unique_lock lock(mutex_);
+        ++arrived_;
+        changed_.notify_all();
+        changed_.wait(lock, [this] { return open_; });
+    }
+    void open() {
+        std::lock_guard lock(mutex_);
+        open_ = true;
+        changed_.notify_all();
+    }
+    /// Waits until that many have come, in all.
+    void wait_arrived(std::size_t n) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return arrived_ >= n; });
+    }
+    std::size_t arrived() const {
+        std::lock_guard lock(mutex_);
+        return arrived_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::size_t arrived_ = 0;
+    bool open_ = false;
+};
+
+/// How many of something are alive: put a `presence` into a handler to have it counted, on whatever thread it ends.
+class head_count {
+public:
+    class presence {
+    public:
+        explicit presence(head_count& c) : count_(c) {
+            std::lock_guard lock(count_.mutex_);
+            ++count_.here_;
+            ++count_.came_;
+        }
+        presence(const presence&) = delete;
+        presence& operator=(const presence&) = delete;
+        ~presence() {
+            std::lock_guard lock(count_.mutex_);
+            --count_.here_;
+            count_.changed_.notify_all();
+        }
+
+    private:
+        head_count& count_;
+    };
+
+    std::size_t here() const {
+        std::lock_guard lock(mutex_);
+        return here_;
+    }
+    std::size_t came() const {
+        std::lock_guard lock(mutex_);
+        return came_;
+    }
+    /// Waits until nobody is here any more.
+    void wait_empty() {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return here_ == 0; });
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::size_t here_ = 0;
+    std::size_t came_ = 0;
+};
+
+}  // namespace keel::test
