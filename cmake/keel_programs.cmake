@@ -11,9 +11,7 @@ endfunction()
 
 file(GLOB command_sources CONFIGURE_DEPENDS tools/keel/*.cpp)
 if(command_sources)
-    find_path(KEEL_CLI11_INCLUDE_DIR CLI/CLI.hpp REQUIRED)
     keel_program(keel_command NAME keel SOURCES ${command_sources})
-    target_include_directories(keel_command SYSTEM PRIVATE ${KEEL_CLI11_INCLUDE_DIR})
 endif()
 
 add_custom_target(keel_examples)

@@ -80,6 +80,7 @@ private:
     bool woken_ = false;
 };
 
+scope::scope(detail::activity& parent) noexcept : parent_(parent) {}
 scope::~scope() = default;
 
 // Ended children wait here to be freed: not in `ended`, which still runs on their own stack.

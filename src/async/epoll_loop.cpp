@@ -146,18 +146,21 @@ int epoll_loop::wait_milliseconds() const noexcept {
 void epoll_loop::run_turn(bool may_wait) {
     std::shared_ptr<reactor> alive = shared_from_this();  // what runs may drop the last reference
     detail::turn here(runner_);
+    if (epoll_ < 0) return;
+    dispatch_ready(may_wait);
+    if (!timers_.empty()) {
+        time_point moment = now();
+        while (std::function<void()> due = timers_.take_due(moment)) due();
+    }
     if (batch_.empty()) {
         std::lock_guard lock(mutex_);
         batch_.take(posted_);
     }
     batch_.run();
-    if (!timers_.empty()) {
-        time_point moment = now();
-        while (std::function<void()> due = timers_.take_due(moment)) due();
-    }
-    if (epoll_ < 0) return;
+}
 
-    int timeout = may_wait && !stopping_ ? wait_milliseconds() : 0;
+void epoll_loop::dispatch_ready(bool may_wait) {
+    int timeout = may_wait && !stopping_ && batch_.empty() ? wait_milliseconds() : 0;
     if (timeout != 0) {
         std::lock_guard lock(mutex_);
         if (posted_.empty()) {
@@ -191,7 +194,8 @@ void epoll_loop::run_turn(bool may_wait) {
         if (event.events & EPOLLOUT) told |= writable;
         if (event.events & (EPOLLERR | EPOLLHUP)) told |= broken;
         if (e->wanted == 0) e->disarmed = true;
-        e->who->on_ready(told & (e->wanted | broken));
+        told &= e->wanted | broken;
+        if (told != 0 && epoll_ >= 0) e->who->on_ready(told);
     }
 }
 

@@ -26,7 +26,7 @@ public:
     void run();
     /// Makes run return. If nobody runs the loop, the next run returns at once.
     void stop() noexcept;
-    /// One round: posted work, due timers, ready descriptors. Waits for something to do if asked to.
+    /// One round: ready descriptors, due timers, posted work. If there is nothing to do it waits, if it may.
     void run_turn(bool may_wait);
 
     time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
@@ -45,6 +45,7 @@ private:
 
     void forget(std::unique_ptr<entry>) noexcept;
     void wake() noexcept;
+    void dispatch_ready(bool may_wait);
     int wait_milliseconds() const noexcept;
 
     int epoll_ = -1;

@@ -10,8 +10,8 @@ struct utf8_run {
     bool valid;
 };
 
-/// Checks characters outside ASCII from `p` (not ASCII) to the first that is ASCII again. A character cut off by the end
-/// of the text is not valid, and then `end` is that end.
+/// Checks characters outside ASCII from `p` (not ASCII) to the first that is ASCII again. A character cut off by the
+/// end of the text is not valid, and then `end` is that end.
 inline utf8_run skip_non_ascii(const char* p, const char* end) noexcept {
     const auto at = [&](std::ptrdiff_t i) { return static_cast<unsigned char>(p[i]); };
     while (p != end && at(0) >= 0x80) {

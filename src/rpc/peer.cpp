@@ -1,5 +1,7 @@
 #include "rpc/peer.hpp"
 
+#include <cxxabi.h>
+
 namespace keel::rpc {
 
 /// Every way in opens a turn; the outermost one carries out what the core asked for and writes once.
@@ -60,7 +62,8 @@ public:
     }
 
     void progress(const json::value& params) {
-        if (options_.on_progress) options_.on_progress(params);
+        // A copy: it may cancel its own call, and with that end our frame.
+        if (auto report = options_.on_progress) report(params);
     }
 
 private:
@@ -211,8 +214,11 @@ void peer::carry_out() {
 
 void peer::carry_out(action& a) {
     if (auto* start = std::get_if<start_handler>(&a)) {
-        if (core_.begin(start->request)) user_.on_request(*this, start->request, start->method, start->params);
+        if (core_.begin(start->request)) begin_handler(*start);
     } else if (auto* fire = std::get_if<fire_token>(&a)) {
+        if (fire->cause == stop_cause::peer && !fire->reason.empty()) {
+            user_.on_report("request cancelled by the peer: " + fire->reason);  // B17
+        }
         auto at = requests_.find(fire->request);
         if (at != requests_.end()) {
             auto keep = at->second;  // it may end, and be forgotten, while it is told
@@ -228,16 +234,10 @@ void peer::carry_out(action& a) {
     } else if (auto* progress = std::get_if<deliver_progress>(&a)) {
         auto at = waits_.find(progress->call);
         if (at != waits_.end()) {
-            try {
-                at->second->progress(*progress->params);
-            } catch (const std::exception& e) {  // a callback's failure is its own (D16)
-                user_.on_report(std::string("progress callback failed: ") + e.what());
-            } catch (...) {
-                user_.on_report("progress callback failed");
-            }
+            contain("progress callback", [&] { at->second->progress(*progress->params); });
         }
     } else if (auto* note = std::get_if<deliver_notification>(&a)) {
-        user_.on_notification(*this, note->method, note->params);
+        contain("notification callback", [&] { user_.on_notification(*this, note->method, note->params); });
     } else if (auto* said = std::get_if<report>(&a)) {
         user_.on_report(said->text);
     } else if (auto* end = std::get_if<connection_closed>(&a)) {
@@ -249,6 +249,28 @@ void peer::carry_out(action& a) {
         requests_.clear();
         user_.on_closed(end->cause, end->abandoned);
     }
+}
+
+// What user code throws is its own affair: the receive path goes on (D16, F9). False when it threw.
+template <class F>
+bool peer::contain(const char* what, F f) {
+    try {
+        f();
+        return true;
+    } catch (const std::exception& e) {
+        user_.on_report(std::string(what) + " failed: " + printable(e.what(), 500));
+    } catch (abi::__forced_unwind&) {
+        throw;
+    } catch (...) {  // anything may be thrown; its text cannot be known
+        user_.on_report(std::string(what) + " failed");
+    }
+    return false;
+}
+
+void peer::begin_handler(const start_handler& start) {
+    bool begun = contain("start of a handler", [&] { user_.on_request(*this, start.request, start.method, start.params); });
+    // Not even a thread for it could be had, say: the peer is told rather than left to wait (F11).
+    if (!begun) finish(start.request, failure{error_code::internal, "internal error", {}});
 }
 
 // ---- requests received ----

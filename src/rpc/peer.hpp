@@ -80,6 +80,9 @@ private:
     void end_turn();
     void carry_out();
     void carry_out(action& a);
+    void begin_handler(const start_handler& start);
+    template <class F>
+    bool contain(const char* what, F f);
     void flush();
     void arm_timer();
     void on_timer();

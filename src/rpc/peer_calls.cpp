@@ -1,6 +1,7 @@
 // Requests that we send: the waiting side of the contract (LIFECYCLE.md group D).
 
 #include "rpc/peer_core.hpp"
+#include "rpc/planted.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -137,7 +138,7 @@ void peer_core::abandon(serial call, std::string_view reason) {
     if (at == calls_.end()) return;
     bool tell = at->second.cancellable;
     erase_call(at);
-    if (take_back(call) > 0) return;  // the peer never heard of it (D6)
+    if (take_back(call) > 0 && !planted::is(planted::cancel_for_unwritten)) return;  // the peer never heard of it (D6)
     if (tell) tell_cancelled(call, reason);
 }
 
@@ -174,6 +175,7 @@ void peer_core::fail_calls(std::string_view cause) {
     calls_.clear();
     deadlines_.clear();
     for (auto& [request, r] : records_) r.nested.clear();
+    if (planted::is(planted::waiter_forgotten) && !all.empty()) all.pop_back();
     for (serial call : all) actions_.push_back(deliver{call, refused(error_kind::closed, why)});
 }
 

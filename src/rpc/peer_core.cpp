@@ -1,5 +1,7 @@
 #include "rpc/peer_core.hpp"
 
+#include "rpc/planted.hpp"
+
 #include <algorithm>
 #include <cmath>
 
@@ -167,14 +169,15 @@ void peer_core::on_cancel(const json::value* params) {
     std::string reason = printable((*params)["reason"].if_string().value_or(""));
     settle(r, cell::silent);
     fire(request, r, stop_cause::peer, reason);
-    counters_.withdrawn += take_back(request);
-    drop_nested(r);
+    if (!planted::is(planted::frames_not_withdrawn)) counters_.withdrawn += take_back(request);
+    if (!planted::is(planted::nested_not_dropped)) drop_nested(r);
     if (r.group) member_settled(r.group);
     check_progress_of_end();
 }
 
 // The request was answered, but the answer has not begun to leave (B4).
 bool peer_core::withdraw_answer(const request_id& id) {
+    if (planted::is(planted::answer_not_withdrawn)) return false;
     if (serial owner = output_.owner_of_answer(id)) {
         counters_.withdrawn += take_back(owner);
         return true;
@@ -252,7 +255,7 @@ bool peer_core::begin(serial request) {
     auto at = records_.find(request);
     if (at == records_.end()) return false;
     if (at->second.state != cell::open) {
-        end_record(at);  // cancelled before it could start (B1)
+        if (!planted::is(planted::cancelled_before_begin_kept)) end_record(at);  // cancelled before it could start (B1)
         return false;
     }
     at->second.begun = true;
@@ -269,7 +272,9 @@ void peer_core::finish(serial request, std::string_view result) {
         return finish(request, failure{error_code::internal, result.empty() ? "no result" : "result too large", {}});
     }
     record& r = at->second;
-    if (r.state == cell::open) {
+    bool wrong = (planted::is(planted::answer_after_cancel) && r.state == cell::silent) ||
+                 (planted::is(planted::second_answer_at_shutdown) && r.state == cell::answered);
+    if (r.state == cell::open || wrong) {
         settle(r, cell::answered);
         drop_nested(r);  // before the answer, which is the last that is said about a request
         unpark(request, r);
@@ -308,11 +313,12 @@ void peer_core::finish_silently(serial request) {
 
 void peer_core::settle(record& r, cell to) {
     r.state = to;
+    if (planted::is(planted::id_not_released)) return;
     open_ids_.erase(r.id);  // first: the peer may reuse the id as soon as it has the answer
 }
 
 void peer_core::fire(serial request, record& r, stop_cause cause, std::string_view reason) {
-    if (r.fired) return;
+    if (r.fired && !planted::is(planted::token_fires_twice)) return;
     r.fired = true;
     parked_.erase(request);
     r.parked_progress.clear();
@@ -321,6 +327,7 @@ void peer_core::fire(serial request, record& r, stop_cause cause, std::string_vi
 
 void peer_core::end_record(std::unordered_map<serial, record>::iterator at) {
     drop_nested(at->second);
+    if (planted::is(planted::old_handler_frees_id)) open_ids_.erase(at->second.id);
     parked_.erase(at->first);
     records_.erase(at);
     if (budget_) --budget_->used;
@@ -402,7 +409,7 @@ void peer_core::output_shrank() {
     while (!queued_batches_.empty() && queued_batches_.begin()->second->frame < output_.first_to_withdraw()) {
         queued_batches_.erase(queued_batches_.begin());
     }
-    if (output_.empty()) stall_deadline_.reset();
+    if (output_.empty() && !planted::is(planted::stall_clock_runs_on)) stall_deadline_.reset();
 }
 
 void peer_core::note_output() noexcept {
@@ -427,7 +434,8 @@ bool peer_core::wants_progress(serial request) const noexcept {
 
 void peer_core::send_progress(serial request, double progress, std::optional<double> total, std::string_view message) {
     auto at = records_.find(request);
-    if (at == records_.end() || at->second.state != cell::open || !output_works()) {
+    bool settled = at != records_.end() && at->second.state != cell::open && !planted::is(planted::progress_after_settle);
+    if (at == records_.end() || settled || !output_works()) {
         ++counters_.dropped_late;
         return;
     }

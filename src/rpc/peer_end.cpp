@@ -1,6 +1,7 @@
 // How a connection ends, and everything that happens by the clock.
 
 #include "rpc/peer_core.hpp"
+#include "rpc/planted.hpp"
 
 #include <algorithm>
 
@@ -66,8 +67,8 @@ void peer_core::close(duration drain, serial from) {
         // Who closes its own connection does not wait for an answer on it (F6).
         record& r = own->second;
         settle(r, cell::dropped);
-        take_back(from);
         fire(from, r, stop_cause::closed, "connection closed by its own handler");
+        take_back(from);  // after its parked progress is gone: room in the queue would bring that out
         if (r.group) member_settled(r.group);
     }
     if (phase_ == phase::closing) return;
@@ -87,7 +88,7 @@ std::vector<serial> peer_core::records_in_order() const {
 
 // Nobody is there any more: nothing can be said, everything is cancelled (C5, C6).
 void peer_core::end_abruptly(std::string_view cause) {
-    if (phase_ == phase::closed) return;
+    if (phase_ == phase::closed && !planted::is(planted::closed_twice)) return;
     output_dead_ = true;
     input_open_ = false;
     output_.clear();
@@ -119,7 +120,7 @@ void peer_core::end_orderly() {
     phase_ = phase::closing;
     drain_deadline_.reset();
     paused_ = false;
-    if (!records_.empty()) grace_deadline_ = after(now_, limits_.cleanup_grace);
+    if (!records_.empty() && !planted::is(planted::grace_not_armed)) grace_deadline_ = after(now_, limits_.cleanup_grace);
     failure why{error_code::internal, role_ == role::server ? "server shutting down" : "client shutting down", {}};
     for (serial request : records_in_order()) {
         record& r = records_.at(request);

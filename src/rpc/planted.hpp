@@ -10,22 +10,23 @@ namespace keel::rpc::planted {
 
 enum class bug : unsigned char {
     none,
-    answer_after_cancel,         // the handler's end does not look whether the request was cancelled
-    second_answer_at_shutdown,   // a handler answers although closing has already answered for it
-    waiter_forgotten,            // the end of the connection tells all waiters but the newest
-    frames_not_withdrawn,        // a cancel leaves queued frames in the queue
-    answer_not_withdrawn,        // the same for a queued answer alone
-    id_not_released,             // an id stays in flight after its request was settled
-    old_handler_frees_id,        // the end of a cancelled handler releases the id of the request that has it now
-    cancelled_before_begin_kept, // a request cancelled before it began is never forgotten
-    cancel_for_unwritten,        // the peer hears of the end of a request that it never saw
-    nested_not_dropped,          // a cancel forgets the requests made by the handler
-    progress_after_settle,       // progress does not look at the cell
-    token_fires_twice,           // a duplicate cause fires the token again
-    closed_twice,                // every failure after the end reports the end again
-    grace_not_armed,             // a hanging handler keeps the connection from closing
-    stall_clock_runs_on,         // the clock of a stalled write goes on when nothing is queued any more
+    answer_after_cancel,          // the handler's end does not look whether the request was cancelled
+    second_answer_at_shutdown,    // a handler answers although closing has already answered for it
+    waiter_forgotten,             // the end of the connection tells all waiters but the newest
+    frames_not_withdrawn,         // a cancel leaves queued frames in the queue
+    answer_not_withdrawn,         // the same for a queued answer alone
+    id_not_released,              // an id stays in flight after its request was settled
+    old_handler_frees_id,         // the end of a cancelled handler releases the id of the request that has it now
+    cancelled_before_begin_kept,  // a request cancelled before it began is never forgotten
+    cancel_for_unwritten,         // the peer hears of the end of a request that it never saw
+    nested_not_dropped,           // a cancel forgets the requests made by the handler
+    progress_after_settle,        // progress does not look at the cell
+    token_fires_twice,            // a duplicate cause fires the token again
+    closed_twice,                 // every failure after the end reports the end again
+    grace_not_armed,              // a hanging handler keeps the connection from closing
+    stall_clock_runs_on,          // the clock of a stalled write goes on when nothing is queued any more
 };
+using enum bug;
 
 #ifdef KEEL_PLANT_BUGS
 

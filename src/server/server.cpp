@@ -42,7 +42,9 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
                     if (ended) ended(end);
                     if (auto self = weak.lock()) self->session_ended(key, end);
                 });
-            sessions.emplace(key, served{s, on});
+            served& mine = sessions[key];
+            mine.session = s;
+            mine.loop = on;
         }
     }
     if (!s) {
@@ -98,7 +100,9 @@ void server::impl::tell_tools_changed() {
         for (const auto& [key, s] : sessions) all.push_back(s);
     }
     for (const served& each : all) {
-        each.loop->post([weak = std::weak_ptr(each.session)] {
+        if (each.change_posted->exchange(true)) continue;
+        each.loop->post([weak = std::weak_ptr(each.session), posted = each.change_posted] {
+            posted->store(false);
             if (auto s = weak.lock(); s && !s->closed()) s->tools_changed();
         });
     }

@@ -43,6 +43,8 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     struct served {
         std::shared_ptr<server_side::session> session;
         std::shared_ptr<keel::loop> loop;
+        /// One message to the loop serves for all changes until it is seen.
+        std::shared_ptr<std::atomic<bool>> change_posted = std::make_shared<std::atomic<bool>>(false);
     };
 
     struct listening {

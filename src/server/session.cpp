@@ -4,6 +4,7 @@ namespace keel::server_side {
 
 namespace {
 const json::value no_params;
+constexpr auto list_changed_interval = std::chrono::milliseconds(100);
 constexpr unsigned reports_per_second = 20;  // what a peer can make us log (J6)
 }  // namespace
 
@@ -84,19 +85,17 @@ void session::unknown_method(const incoming& in) {
 void session::tools_changed() {
     if (era_ != era::legacy || peer_->closed()) return;  // modern clients subscribe, or look again when their copy is stale
     list_changed_due_ = true;
-    tell_tools_changed();
+    if (retry_ == 0) tell_tools_changed();
 }
 
+// A program may change its tools thousands of times a second. The first change is told at once, those that follow
+// closely together; so is everything that happens while the peer reads too slowly.
 void session::tell_tools_changed() {
-    if (!list_changed_due_) return;
-    if (peer_->notify("notifications/tools/list_changed", {})) {
-        list_changed_due_ = false;
-        return;
-    }
-    // The peer reads too slowly just now. One message will do for all changes until then.
+    retry_ = 0;
+    if (!list_changed_due_ || peer_->closed()) return;
+    if (peer_->notify("notifications/tools/list_changed", {})) list_changed_due_ = false;
     loop& l = peer_->loop();
-    l.stop_timer(retry_);
-    retry_ = l.start_timer(l.now() + std::chrono::seconds(1), [weak = weak_from_this()] {
+    retry_ = l.start_timer(l.now() + list_changed_interval, [weak = weak_from_this()] {
         if (auto self = weak.lock()) self->tell_tools_changed();
     });
 }

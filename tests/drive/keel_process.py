@@ -2,8 +2,8 @@
 
 KEEL_BIN names the folder of the keel command, or the command itself. Without it build/release/bin is used.
 
-Nothing here sleeps. Every wait is for an event (a line, a writable pipe, the end of a process) and has a deadline that only
-says when to call it a hang.
+Nothing here sleeps. Every wait is for an event (a line, a writable pipe, the end of a process) and has a deadline that
+only says when to call it a hang.
 """
 
 import fcntl
@@ -369,13 +369,13 @@ class PollingReader(Reader):
 
 
 class Server(Wire, Watched):
-    """`keel demo` with the given options, by default over two pipes. Use it in a with statement: what it leaves behind is ended."""
+    """`keel demo` with the given options, by default over two pipes. At the end of its with statement it is ended."""
 
-    def __init__(self, *options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, read=True, program=None, **popen):
+    def __init__(self, *options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, read=True, **popen):
         self.log = tempfile.TemporaryFile()  # a file is never full: the server cannot hang on its own complaints
         self.process = subprocess.Popen(
-            [program or keel_command(), "demo", *(options or ("--stdio",))],
-            stdin=stdin, stdout=stdout, stderr=self.log, bufsize=0, **popen)
+            [keel_command(), "demo", *(options or ("--stdio",))],
+            stdin=stdin, stdout=stdout, stderr=self.log if stderr is None else stderr, bufsize=0, **popen)
         Watched.__init__(self, self.process.pid)
         Wire.__init__(self,
                       self.process.stdin.fileno() if self.process.stdin else None,
@@ -510,6 +510,7 @@ def main():
     """Runs the tests of the calling file and ends with a line of counts."""
     program = unittest.main(module="__main__", exit=False, verbosity=2)
     result = program.result
-    bad = len(result.failures) + len(result.errors) + len(result.unexpectedSuccesses)
+    # A test with several failing subtests is one failing test.
+    bad = len({getattr(test, "test_case", test).id() for test, _ in (*result.failures, *result.errors)})
     print(f"{result.testsRun - bad - len(result.skipped)} passed, {bad} failed, {len(result.skipped)} skipped")
     sys.exit(1 if bad or result.testsRun == 0 else 0)

@@ -4,7 +4,6 @@
 # ctest-timeout: 300
 
 import subprocess
-import unittest
 
 import keel_process as kp
 from keel_process import HOUR, Server, call, request
@@ -47,7 +46,6 @@ class CommandLine(kp.DriveTest):
                 (("demo", "--log-level", "loud"), "loud"),
                 (("demo", "--log-level"), "--log-level"),
                 (("demo", "--stdio=yes"), "--stdio"),
-                (("demo", "--stdio", "--stdio"), "stdio"),
                 (("no-such-command",), "no-such-command"),
                 ((), ""),
         ):
@@ -58,6 +56,13 @@ class CommandLine(kp.DriveTest):
                 self.assertTrue(done.stderr)
                 self.assertIn(named, done.stderr.decode())
 
+    def test_stdio_twice(self):
+        """Standard input and output can be served once: told plainly, nothing is served."""
+        done = run("demo", "--stdio", "--stdio", data=kp.line(request(1, "ping")))
+        self.assertIn(done.returncode, (1, 2))
+        self.assertEqual(done.stdout, b"")
+        self.assertIn("standard input", done.stderr.decode())
+
     def test_stdio_is_the_default(self):
         """Without an endpoint standard input and output are served."""
         done = run("demo", data=kp.line(request(1, "ping")))
@@ -65,8 +70,8 @@ class CommandLine(kp.DriveTest):
 
     def test_both_spellings(self):
         """`--drain 5s` and `--drain=5s` mean the same, with every unit."""
-        for options in (("--drain=5s",), ("--drain", "5s"), ("--drain=500ms",), ("--drain=1.5m",), ("--drain=1h",), ("--drain", "2"),
-                        ("--drain=0",), ("--log-level=debug",), ("--log-level", "emergency")):
+        for options in (("--drain=5s",), ("--drain", "5s"), ("--drain=500ms",), ("--drain=1.5m",), ("--drain=1h",),
+                        ("--drain", "2"), ("--drain=0",), ("--log-level=debug",), ("--log-level", "emergency")):
             with self.subTest(options=options):
                 done = run("demo", "--stdio", *options, data=kp.line(request(1, "ping")))
                 self.assertEqual((done.returncode, done.stdout), (0, b'{"jsonrpc":"2.0","id":1,"result":{}}\n'))
@@ -91,8 +96,9 @@ class CommandLine(kp.DriveTest):
 
     def test_j6_what_a_peer_says_is_escaped_in_the_log(self):
         """J6: control characters a peer sends do not reach the terminal of whoever reads the log."""
-        done = run("demo", "--stdio", "--log-level", "debug", data=kp.line(kp.initialize()) +
-                   kp.line(request(1, "\x1b[31mred\n")) + kp.line(call(2, "\x1b[31mred\n" + "x" * 100_000)) + b"\x1b[31m\n")
+        red = "\x1b[31mred\n"
+        data = kp.lines([kp.initialize(), request(1, red), call(2, red + "x" * 100_000)]) + red.encode()
+        done = run("demo", "--stdio", "--log-level", "debug", data=data)
         self.assertEqual(done.returncode, 0)
         self.assertNotIn(b"\x1b", done.stderr)
         self.assertLess(len(done.stderr), 10_000)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Standard input and output of every kind: files, /dev/null, sockets, terminals, closed ones. Against the real process."""
+"""Standard input and output of every kind: files, /dev/null, sockets, terminals, closed ones."""
 
 # ctest-timeout: 300
 
@@ -7,16 +7,14 @@ import fcntl
 import json
 import os
 import pty
-import signal
 import socket
 import subprocess
 import tempfile
 import termios
 import tty
-import unittest
 
 import keel_process as kp
-from keel_process import HOUR, Server, call, cancel, line, lines, request
+from keel_process import HOUR, Server, call, lines, request
 
 CONVERSATION = [kp.initialize("open"), kp.notification("notifications/initialized"), call(1, "echo", {"text": "x"}),
                 call(2, "sleep", {"ms": 20}, {"progressToken": 2}), call(3, "add", {"a": 1, "b": 2})]
@@ -62,7 +60,6 @@ class Files(kp.DriveTest):
     def test_from_the_middle_of_a_file(self):
         """A file is read from where it stands, as a shell's `{ read line; keel demo; } < file` does."""
         with file_of(b"not for you\n" + lines(CONVERSATION)) as f:
-            f.seek(len(b"not for you\n"))
             os.lseek(f.fileno(), len(b"not for you\n"), os.SEEK_SET)
             with Server(stdin=f) as s:
                 self.is_whole_conversation(s.rest())
@@ -92,8 +89,8 @@ class Files(kp.DriveTest):
 
     def test_a_large_file(self):
         """A file with 100,000 calls, more than fits anywhere at once, into a pipe."""
-        with file_of(lines([kp.initialize("open"), *(call(i, "echo", {"text": "x" * 100}) for i in range(100_000))])) as f, \
-                Server(stdin=f) as s:
+        calls = (call(i, "echo", {"text": "x" * 100}) for i in range(100_000))
+        with file_of(lines([kp.initialize("open"), *calls])) as f, Server(stdin=f) as s:
             rest = s.rest()
             self.assertEqual([m["id"] for m in rest], ["open", *range(100_000)])
             self.ends_well(s)
@@ -121,12 +118,13 @@ class Files(kp.DriveTest):
             self.assertNotIn("terminate called", s.said())
 
     def test_closed_standard_descriptors(self):
-        """Standard descriptors that are closed at the start: the process serves what there is, or ends; it never hangs."""
+        """Standard descriptors closed at the start: the process serves what there is, or ends; it never hangs."""
         for missing in ((0,), (1,), (2,), (0, 1), (0, 1, 2)):
             with self.subTest(missing=missing):
                 close = "; ".join(f"exec {fd}{'<' if fd == 0 else '>'}&-" for fd in missing)
                 process = subprocess.Popen(["sh", "-c", f'{close}; exec "$0" demo --stdio', kp.keel_command()],
-                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0)
+                                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                           bufsize=0)
                 try:
                     out, _ = process.communicate(lines(CONVERSATION[:3]), timeout=kp.SECONDS_TO_HANG)
                 finally:
@@ -138,6 +136,41 @@ class Files(kp.DriveTest):
                     self.assertEqual([json.loads(each)["id"] for each in out.splitlines()], ["open", 1])
                 else:
                     self.assertEqual(out, b"")
+
+
+class StandardError(kp.DriveTest):
+    def test_j6_nobody_reads_it(self):
+        """J6: a host that never reads our standard error cannot stop the server: what finds no room is left out."""
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        for size in (4096, 1):
+            try:
+                while True:
+                    os.write(writing, b"x" * size)
+            except BlockingIOError:
+                pass  # full
+        os.set_blocking(writing, True)
+        with Server(stderr=writing) as s:
+            s.open()
+            s.send_raw(b"{oops\n")
+            s.send(call(1, "fail", {"kind": "exception"}))
+            self.assertEqual(s.answer(1)["error"]["code"], -32603)
+            self.assertEqual(s.ping()["result"], {})
+            self.leaves(s)
+        os.close(reading)
+        os.close(writing)
+
+    def test_j6_nobody_is_there_to_read_it(self):
+        """J6, C8: a standard error whose reader has gone is no reason to die."""
+        reading, writing = os.pipe()
+        os.close(reading)
+        with Server(stderr=writing) as s:
+            os.close(writing)
+            s.open()
+            s.send_raw(b"{oops\n")
+            self.is_anonymous_error(s.next(), -32700)
+            self.assertEqual(s.ping()["result"], {})
+            self.leaves(s)
 
 
 class Sockets(kp.DriveTest):

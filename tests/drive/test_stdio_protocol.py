@@ -3,10 +3,9 @@
 
 # ctest-timeout: 300
 
-import unittest
-
 import keel_process as kp
-from keel_process import CAPABILITIES_KEY, HOUR, LEGACY, MODERN, MODERN_META, VERSION_KEY, Server, call, cancel, line, modern_call, request
+from keel_process import (CAPABILITIES_KEY, HOUR, LEGACY, MODERN, MODERN_META, VERSION_KEY, Server, call, cancel, line,
+                          modern_call, request)
 
 TOOLS = {"echo", "add", "sleep", "fail", "ask_roots"}
 
@@ -231,7 +230,7 @@ class Ids(kp.DriveTest):
             self.leaves(s)
 
     def test_a10_the_two_directions_do_not_meet(self):
-        """A10: the server's own request has the id of a request of ours; cancelling ours leaves the other's answer alone."""
+        """A10: the server's own request has the id of one of ours; cancelling ours does not touch it."""
         with Server() as s:
             s.open(capabilities={"roots": {}})
             s.send(call("asker", "ask_roots"))
@@ -351,7 +350,8 @@ class Calls(kp.DriveTest):
 
     def test_d10_a_bad_answer_of_the_client(self):
         """D10: a malformed answer fails the call that waits for it, and nothing else."""
-        for bad in ({"result": 5}, {"result": {}, "error": {}}, {"error": 5}, {"error": {"code": -1, "message": "no"}}, {}):
+        for bad in ({"result": 5}, {"result": {}, "error": {}}, {"error": 5}, {},
+                    {"error": {"code": -1, "message": "no"}}):
             with self.subTest(bad=bad), Server() as s:
                 s.open(capabilities={"roots": {}})
                 s.send(call(1, "ask_roots"))
@@ -367,7 +367,8 @@ class Batches(kp.DriveTest):
         """E5: under 2025-03-26 a batch is answered by a batch, without answers to notifications."""
         with Server() as s:
             s.open("2025-03-26")
-            s.send_raw(line([call(1, "echo", {"text": "one"}), kp.notification("notifications/x"), call("2", "sleep", {"ms": 1}),
+            s.send_raw(line([call(1, "echo", {"text": "one"}), kp.notification("notifications/x"),
+                             call("2", "sleep", {"ms": 1}),
                              request(3, "no/such/method"), {"jsonrpc": "2.0", "id": 4}]))
             answers = {m.get("id"): m for m in s.next("a batch of answers")}
             self.assertEqual(set(answers), {1, "2", 3, 4})

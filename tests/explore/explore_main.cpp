@@ -16,7 +16,8 @@ using namespace keel::explore;
 
 constexpr const char* usage =
     "keel-explore [--depth N] [--seed S] [--count N] [--random] [--plant NAME]\n"
-    "  without --random: every ordering of every scenario, then every ordering of N events (default 4) in each setting\n"
+    "  without --random: every ordering of every scenario, then every ordering of N events (default 5) in each "
+    "setting\n"
     "  --random          orderings of N events (default 40), drawn at random; --count says how many (default 1000000)\n"
     "  --seed S          of the random orderings; otherwise the order in which alternatives are tried\n"
     "  --count N         stop after so many orderings\n"
@@ -68,8 +69,8 @@ int main(int argc, char** argv) {
     tally t;
     if (count > 0) options.limit = count;
     auto say = [&](std::string_view what, std::uint64_t before) {
-        std::printf("%12llu  %.*s\n", static_cast<unsigned long long>(t.orderings - before), static_cast<int>(what.size()),
-                    what.data());
+        std::printf("%12llu  %.*s\n", static_cast<unsigned long long>(t.orderings - before),
+                    static_cast<int>(what.size()), what.data());
         std::fflush(stdout);
     };
     if (random) {
@@ -78,7 +79,7 @@ int main(int argc, char** argv) {
         for (std::size_t i = 0; i < settings.size() && t.broken == 0; ++i) {
             std::uint64_t before = t.orderings;
             std::uint64_t share = (options.limit - before) / (settings.size() - i);
-            search_random(settings[i], static_cast<unsigned>(depth > 0 ? depth : 40), share, options, t);
+            search_random(settings[i], static_cast<unsigned>(depth > 0 ? depth : 50), share, options, t);
             say(settings[i].name, before);
         }
     } else {
@@ -91,7 +92,7 @@ int main(int argc, char** argv) {
         for (const setting& s : all_settings()) {
             if (t.broken > 0) break;
             std::uint64_t before = t.orderings;
-            search_depth(s, all_kinds, static_cast<unsigned>(depth > 0 ? depth : 4), options, t);
+            search_depth(s, all_kinds, static_cast<unsigned>(depth > 0 ? depth : 5), options, t);
             say(std::string("everything, in each order: ") + std::string(s.name), before);
         }
     }

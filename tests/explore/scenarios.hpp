@@ -10,6 +10,14 @@ namespace keel::explore {
 
 /// Servers and clients with different bounds: each brings other deadlines and other limits to bear.
 std::vector<setting> all_settings();
+
+// One group for each part of the contract.
+std::vector<scenario> cancelling();
+std::vector<scenario> reused_ids();
+std::vector<scenario> asking();
+std::vector<scenario> ending();
+std::vector<scenario> under_pressure();
+std::vector<scenario> batches();
 std::vector<scenario> all_scenarios();
 
 }  // namespace keel::explore

@@ -149,7 +149,8 @@ void search_random(const setting& s, unsigned depth, std::uint64_t count, const 
     for (std::uint64_t i = 0; i < count && t.orderings < options.limit; ++i) {
         trace.clear();
         std::uint32_t kinds = all_kinds & ~static_cast<std::uint32_t>(random() & random());
-        kinds |= std::uint32_t{1} << static_cast<unsigned>(what::arrive) | std::uint32_t{1} << static_cast<unsigned>(what::begin);
+        kinds |= std::uint32_t{1} << static_cast<unsigned>(what::arrive) | std::uint32_t{1}
+                                                                               << static_cast<unsigned>(what::begin);
         auto finale = static_cast<unsigned>(random() % finales);
         auto problem = problem_of([&] {
             world w(s);

@@ -38,9 +38,9 @@ struct tally {
 };
 
 struct search_options {
-    std::uint64_t limit = UINT64_MAX;               // orderings, over all searches that share the tally
+    std::uint64_t limit = UINT64_MAX;  // orderings, over all searches that share the tally
     bool stop_when_broken = true;
-    std::uint64_t seed = 0;                         // not 0: alternatives are tried in another order
+    std::uint64_t seed = 0;                        // not 0: alternatives are tried in another order
     std::vector<std::uint64_t>* hashes = nullptr;  // one for each ordering, to count the distinct ones
 };
 

@@ -75,13 +75,13 @@ bool world::input_possible() const noexcept {
 }
 
 std::size_t world::records() const noexcept {
-    return static_cast<std::size_t>(std::count_if(lives_.begin(), lives_.end(), [](const life& l) { return l.in_table; }));
+    return static_cast<std::size_t>(
+        std::count_if(lives_.begin(), lives_.end(), [](const life& l) { return l.in_table; }));
 }
 
 std::size_t world::open_records() const noexcept {
-    return static_cast<std::size_t>(std::count_if(lives_.begin(), lives_.end(), [](const life& l) {
-        return l.in_table && l.state == cell::open;
-    }));
+    return static_cast<std::size_t>(
+        std::count_if(lives_.begin(), lives_.end(), [](const life& l) { return l.in_table && l.state == cell::open; }));
 }
 
 std::size_t world::waiting() const noexcept {
@@ -168,7 +168,8 @@ void world::offer(std::uint32_t mask, events& out) const {
         for (what kind : {what::reply, what::reply_error, what::peer_progress, what::give_up}) add({kind, w, number});
     };
     for (const life& l : lives_) {
-        for (what kind : {what::begin, what::finish, what::fail, what::quit, what::progress, what::log, what::close_own}) {
+        for (what kind :
+             {what::begin, what::finish, what::fail, what::quit, what::progress, what::log, what::close_own}) {
             add({kind, l.who, l.number});
         }
         add_asking(l.who, l.number);
@@ -463,7 +464,8 @@ void world::do_event(const event& e) {
             l.offered = true;
             l.running = l.in_table && l.state == cell::open;
             bool run = core_.begin(l.request);
-            require(run == l.running, run ? "its handler began although it was cancelled" : "its handler may not begin", l);
+            require(run == l.running, run ? "its handler began although it was cancelled" : "its handler may not begin",
+                    l);
             if (!run) ended(l, answer::none);
             break;
         }

@@ -26,8 +26,8 @@ struct setting {
     rpc::role role = rpc::role::server;
     duration drain_on_eof{};
     duration request_idle = std::chrono::seconds(5);
-    bool tight = false;           // anything queued is too much: progress is merged, logs are dropped (J1)
-    bool shield_first = false;    // the first request is `initialize` (B10)
+    bool tight = false;         // anything queued is too much: progress is merged, logs are dropped (J1)
+    bool shield_first = false;  // the first request is `initialize` (B10)
     std::size_t max_in_flight = 256;
 };
 
@@ -74,8 +74,8 @@ private:
         unsigned written = 0;
         rpc::stop_cause cause = rpc::stop_cause::none;  // for which its token must have fired
         unsigned fired = 0;
-        std::uint16_t said = 0;         // progress and logs so far, numbered from 1
-        std::uint16_t last_said = 0;    // the newest that was said while the request was open
+        std::uint16_t said = 0;       // progress and logs so far, numbered from 1
+        std::uint16_t last_said = 0;  // the newest that was said while the request was open
         std::uint16_t last_progress = 0;
         std::uint16_t due_words = 0;
         std::uint16_t started_words = 0;
@@ -87,8 +87,8 @@ private:
         rpc::serial call = 0;
         int asker = -1;  // index of a life, or -1
         bool waiting = true;
-        bool withdrawn = false;   // must never be written
-        bool started = false;     // its first byte has left
+        bool withdrawn = false;  // must never be written
+        bool started = false;    // its first byte has left
         bool written = false;
         bool cancel_due = false;  // the peer knows of it and must hear that nobody waits any more
         unsigned cancels = 0;
@@ -103,10 +103,12 @@ private:
 
     [[noreturn]] void broken(std::string why) const;
     void require(bool good, const char* why) const {
-        if (!good) [[unlikely]] broken(why);
+        if (!good) [[unlikely]]
+            broken(why);
     }
     void require(bool good, const char* why, const life& l) const {
-        if (!good) [[unlikely]] broken(name(l) + ": " + why);
+        if (!good) [[unlikely]]
+            broken(name(l) + ": " + why);
     }
     static std::string name(const life& l);
 
@@ -174,7 +176,7 @@ private:
     unsigned anonymous_due_ = 0, anonymous_started_ = 0, anonymous_written_ = 0;
 
     std::vector<rpc::action> actions_;
-    std::string started_;           // the frame that is being written
+    std::string started_;            // the frame that is being written
     std::size_t started_taken_ = 0;  // bytes of it that have left
     json::document document_;
     std::string line_;

@@ -24,19 +24,22 @@ void world::absorb() {
                 l.shielded = true;
             }
         } else if (const auto* fire = std::get_if<rpc::fire_token>(&each)) {
-            auto l = std::find_if(lives_.begin(), lives_.end(), [&](const life& x) { return x.request == fire->request; });
+            auto l =
+                std::find_if(lives_.begin(), lives_.end(), [&](const life& x) { return x.request == fire->request; });
             require(l != lives_.end(), "a token of nobody fired");
             require(++l->fired == 1, "its token fired twice", *l);
             require(l->cause != rpc::stop_cause::none, "its token fired without a cause", *l);
             require(l->cause == fire->cause, "its token fired for the wrong cause", *l);
         } else if (const auto* told = std::get_if<rpc::deliver>(&each)) {
-            auto q = std::find_if(questions_.begin(), questions_.end(), [&](const question& x) { return x.call == told->call; });
+            auto q = std::find_if(questions_.begin(), questions_.end(),
+                                  [&](const question& x) { return x.call == told->call; });
             require(q != questions_.end(), "an outcome for a request that was never made");
             require(++q->delivered == 1, "a waiter was told twice");
             require(!q->silent, "a caller that gave up was told an outcome");
             require(!q->waiting, "a waiter was told an outcome that nothing caused");
             require(told->outcome.result.has_value() == q->expect_result, "a waiter got a result or lost one");
-            require(q->expect_result || told->outcome.kind == q->expected, "a waiter was told the wrong kind of outcome");
+            require(q->expect_result || told->outcome.kind == q->expected,
+                    "a waiter was told the wrong kind of outcome");
         } else if (const auto* progress = std::get_if<rpc::deliver_progress>(&each)) {
             auto q = std::find_if(questions_.begin(), questions_.end(),
                                   [&](const question& x) { return x.call == progress->call; });
@@ -212,7 +215,8 @@ void world::answer_on_wire(const json::value& m, bool done) {
     require(meant->state != cell::silent, "an answer was written after its cancel", *meant);
     require(!meant->taken_back, "its answer was written although it was cancelled before", *meant);
     require(meant->state != cell::dropped, "an answer was written although it was dropped", *meant);
-    require(meant->state == cell::answered && meant->due == kind, "it was answered with something else than was due", *meant);
+    require(meant->state == cell::answered && meant->due == kind, "it was answered with something else than was due",
+            *meant);
     require(++meant->started == 1, "a second answer was written", *meant);
 }
 
@@ -235,8 +239,8 @@ void world::check_step() {
     require(core_.running() == running, "census: requests are kept too long or lost");
     require(budget_->used == running, "census: the budget of handlers is off");
     require(core_.waiting() == waiting(), "census: waiters are kept too long or lost");
-    require(core_.closing() == (phase_ != phase::open), phase_ == phase::open ? "the connection ends without a cause"
-                                                                              : "the connection does not end");
+    require(core_.closing() == (phase_ != phase::open),
+            phase_ == phase::open ? "the connection ends without a cause" : "the connection does not end");
     require(core_.closed() == (phase_ == phase::closed), "the connection is closed too early or too late");
     require(times_closed_ == (phase_ == phase::closed ? 1u : 0u), "the end was not reported");
     require(core_.wants_input() == input_possible(), "reading goes on too long or stops too early");

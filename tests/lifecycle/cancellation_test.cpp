@@ -456,7 +456,7 @@ TEST_CASE("B15: cleanup that does not end within its grace is abandoned") {
 }
 
 TEST_CASE("B16: of a hundred in flight every other one is cancelled, and fifty are answered") {
-    for (std::uint64_t seed : {0, 1, 2, 3}) {
+    for (std::uint64_t seed : {0U, 1U, 2U, 3U}) {
         CAPTURE(seed);
         gate g;
         server_under_test s({.seed = seed});

@@ -273,7 +273,7 @@ TEST_CASE("C12: any two ends of a connection are one end") {
     constexpr way all[] = {way::eof, way::read_error, way::write_error, way::close, way::drain, way::hangup};
     for (way a : all) {
         for (way b : all) {
-            for (std::uint64_t seed : {0, 1, 2, 3, 4, 5, 6, 7}) {
+            for (std::uint64_t seed = 0; seed < 8; ++seed) {
                 CAPTURE(static_cast<int>(a));
                 CAPTURE(static_cast<int>(b));
                 CAPTURE(seed);

@@ -9,7 +9,9 @@ using namespace keel::rpc::test;
 namespace {
 
 struct batching : harness {
-    explicit batching(const limits& bounds = {}, role r = role::server) : harness(r, bounds) { core.allow_batches(true); }
+    explicit batching(const limits& bounds = {}, role r = role::server) : harness(r, bounds) {
+        core.allow_batches(true);
+    }
 
     /// Feeds the array; the requests that were started, in their order.
     std::vector<serial> batch(const lines& members) {
@@ -17,11 +19,11 @@ struct batching : harness {
         std::string text = "[";
         for (const std::string& each : members) text += (text.size() > 1 ? "," : "") + each;
         feed(text + "]");
-        std::vector<serial> started;
+        std::vector<serial> added;
         for (serial each : running_serials()) {
-            if (std::find(before.begin(), before.end(), each) == before.end()) started.push_back(each);
+            if (std::find(before.begin(), before.end(), each) == before.end()) added.push_back(each);
         }
-        return started;
+        return added;
     }
 };
 
@@ -41,7 +43,8 @@ TEST_CASE("E5: a batch is answered by one array, once the last member is done, i
     h.fail(started[0], -32000, "one");
     CHECK(h.tap.empty());
     h.finish(started[1], R"({"n":2})");
-    CHECK(h.tap == lines{array_of({result_line("3", R"({"n":3})"), error_line("1", -32000, "one"), result_line("\"2\"", R"({"n":2})")})});
+    CHECK(h.tap == lines{array_of({result_line("3", R"({"n":3})"), error_line("1", -32000, "one"),
+                                   result_line("\"2\"", R"({"n":2})")})});
 }
 
 TEST_CASE("E5: handlers that end at once still make one array") {
@@ -59,7 +62,8 @@ TEST_CASE("E5: a batch of notifications and responses gets no answer") {
     batching h;
     serial call = h.call();
     h.take_tap();
-    h.batch({R"({"jsonrpc":"2.0","method":"a"})", result_line(std::to_string(call)), R"({"jsonrpc":"2.0","method":"b"})"});
+    h.batch(
+        {R"({"jsonrpc":"2.0","method":"a"})", result_line(std::to_string(call)), R"({"jsonrpc":"2.0","method":"b"})"});
     CHECK(h.log == lines{"notification a", "deliver " + std::to_string(call) + " {}", "notification b"});
     CHECK(h.tap.empty());
 }
@@ -130,8 +134,7 @@ TEST_CASE("B2 in a batch: when every member is cancelled nothing is written") {
     CHECK(h.tap.empty());
 }
 
-TEST_CASE("B3 in a batch: a member that is done, with others still running, can be cancelled no more than any answered one") {
-    // Its answer is not queued yet: it waits for its siblings. We take it back, as B4 does for a queued one.
+TEST_CASE("B4 in a batch: the answer of a member that waits for its siblings is taken back by a cancel") {
     batching h;
     auto started = h.batch({request_line("1"), request_line("2")});
     h.finish(started[0], R"({"n":1})");

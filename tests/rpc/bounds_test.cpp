@@ -8,7 +8,9 @@ using namespace keel;
 using namespace keel::rpc;
 using namespace keel::rpc::test;
 
-TEST_CASE("J1: a million progress calls against a stalled reader stay within the soft mark; the newest comes before the answer") {
+TEST_CASE(
+    "J1: a million progress calls against a stalled reader stay within the soft mark; the newest comes before the "
+    "answer") {
     harness h;
     serial one = h.request("1", "work", with_token("1"));
     h.stall();
@@ -42,7 +44,8 @@ TEST_CASE("J1: parked progress goes out when there is room, newest value only") 
     for (int i = 3; i <= 50; ++i) h.progress(one, i);
     for (int i = 1; i <= 50; ++i) h.progress(two, i);
     h.resume();
-    CHECK(h.tap == lines{progress_line("1", "1"), progress_line("1", "2"), progress_line("1", "50"), progress_line("2", "50")});
+    CHECK(h.tap ==
+          lines{progress_line("1", "1"), progress_line("1", "2"), progress_line("1", "50"), progress_line("2", "50")});
     h.finish(one);
     h.finish(two);
 }
@@ -97,9 +100,9 @@ TEST_CASE("J1: what was parked for a request is forgotten with its cancel") {
 
 TEST_CASE("J3: after half a million mixed operations the census and the heap are where they were") {
     harness h(role::server, limits_with([](limits& l) {
-        l.max_in_flight = 50;
-        l.write_stall = duration::max();
-    }));
+                  l.max_in_flight = 50;
+                  l.write_stall = duration::max();
+              }));
     h.core.allow_batches(true);
     h.quiet = true;
     std::mt19937 random(20251116);
@@ -124,7 +127,8 @@ TEST_CASE("J3: after half a million mixed operations the census and the heap are
         auto at = running.lower_bound(running.begin()->first + below(100));
         return at == running.end() ? running.begin()->first : at->first;
     };
-    const std::string batch = "[" + request_line("900", "a") + "," + request_line("\"x\"", "b") + "," + request_line("null") + "]";
+    const std::string batch =
+        "[" + request_line("900", "a") + "," + request_line("\"x\"", "b") + "," + request_line("null") + "]";
 
     for (int round = 0; round < 10; ++round) {
         for (int i = 0; i < 50'000; ++i) {

@@ -141,8 +141,8 @@ TEST_CASE("D9: a response with an id never used is dropped in silence") {
 TEST_CASE("D10: a malformed response fails its waiter at once and nobody else") {
     for (role r : {role::server, role::client}) {
         for (std::string rest : {R"("result":{},"error":{"code":1,"message":"x"}})", R"("other":1})", R"("result":5})",
-                                 R"("result":null})", R"("result":[]})", R"("error":5})", R"("error":null})", R"("error":{}})",
-                                 R"("error":{"code":"1","message":"x"}})", R"("error":{"code":1}})",
+                                 R"("result":null})", R"("result":[]})", R"("error":5})", R"("error":null})",
+                                 R"("error":{}})", R"("error":{"code":"1","message":"x"}})", R"("error":{"code":1}})",
                                  R"("error":{"code":1.5,"message":"x"}})", R"("error":{"code":1,"message":7}})"}) {
             CAPTURE(rest);
             harness h(r);
@@ -169,7 +169,8 @@ TEST_CASE("D10: a response without the version fails its waiter too") {
 TEST_CASE("an error answer comes through with its code, message and data") {
     harness h(role::client);
     serial call = h.call();
-    h.feed(R"({"jsonrpc":"2.0","id":)" + text(call) + R"(,"error":{"code":-32002,"message":"no such thing","data":{"uri":"x"}}})");
+    h.feed(R"({"jsonrpc":"2.0","id":)" + text(call) +
+           R"(,"error":{"code":-32002,"message":"no such thing","data":{"uri":"x"}}})");
     CHECK(h.log == lines{"deliver " + text(call) + " rejected -32002: no such thing"});
     serial huge = h.call();
     h.feed(R"({"jsonrpc":"2.0","id":)" + text(huge) + R"(,"error":{"code":-99999999999,"message":"x"}})");
@@ -221,7 +222,8 @@ TEST_CASE("D12: without progress the idle time decides") {
 TEST_CASE("D12: the token goes beside what the parameters hold already") {
     harness h(role::client);
     serial call = h.call("ask", 0, with_progress, json::parse(R"({"name":"x","_meta":{"k":1}})"));
-    CHECK(h.tap == lines{R"({"jsonrpc":"2.0","id":1,"method":"ask","params":{"name":"x","_meta":{"k":1,"progressToken":1}}})"});
+    CHECK(h.tap ==
+          lines{R"({"jsonrpc":"2.0","id":1,"method":"ask","params":{"name":"x","_meta":{"k":1,"progressToken":1}}})"});
     h.feed(result_line(text(call)));
 }
 
@@ -240,9 +242,10 @@ TEST_CASE("D14: progress for an unknown or finished token, or malformed progress
     serial open = h.call("ask", 0, with_progress);
     h.take_log();
     h.take_tap();
-    for (std::string params : {R"({"progressToken":1,"progress":1})", R"({"progressToken":99,"progress":1})",
-                               R"({"progressToken":"2","progress":1})", R"({"progressToken":2.0,"progress":1})",
-                               R"({"progressToken":2})", R"({"progressToken":2,"progress":"1"})", R"({"progress":1})", "{}", "[]"}) {
+    for (std::string params :
+         {R"({"progressToken":1,"progress":1})", R"({"progressToken":99,"progress":1})",
+          R"({"progressToken":"2","progress":1})", R"({"progressToken":2.0,"progress":1})", R"({"progressToken":2})",
+          R"({"progressToken":2,"progress":"1"})", R"({"progress":1})", "{}", "[]"}) {
         CAPTURE(params);
         h.feed(R"({"jsonrpc":"2.0","method":"notifications/progress","params":)" + params + "}");
         CHECK(h.log.empty());
@@ -254,7 +257,8 @@ TEST_CASE("D14: progress for an unknown or finished token, or malformed progress
 TEST_CASE("D15: progress that does not increase, or is no number, is not sent") {
     harness h;
     serial one = h.request("1", "work", with_token("\"t\""));
-    for (double p : {1.0, 1.0, 0.5, std::nan(""), std::numeric_limits<double>::infinity(), 2.0, -1.0, 2.5}) h.progress(one, p);
+    for (double p : {1.0, 1.0, 0.5, std::nan(""), std::numeric_limits<double>::infinity(), 2.0, -1.0, 2.5})
+        h.progress(one, p);
     CHECK(h.tap == lines{progress_line("\"t\"", "1"), progress_line("\"t\"", "2"), progress_line("\"t\"", "2.5")});
     h.finish(one);
 }
@@ -265,13 +269,16 @@ TEST_CASE("D15: a total that is no number, or a message that is not UTF-8, is le
     h.progress(one, -2, std::nan(""), "\xff");
     h.progress(one, -1, 0.5, "ok");
     CHECK(h.tap[0] == progress_line("7", "-2"));
-    CHECK(h.tap[1] == R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":-1,"total":0.5,"message":"ok"}})");
+    CHECK(
+        h.tap[1] ==
+        R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":7,"progress":-1,"total":0.5,"message":"ok"}})");
     h.finish(one);
 }
 
 TEST_CASE("progress is not sent to a peer that did not ask for it") {
-    for (std::string params : {"", "{}", R"({"_meta":{}})", R"({"_meta":{"progressToken":null}})", R"({"_meta":{"progressToken":1.5}})",
-                               R"({"_meta":{"progressToken":{}}})", R"({"_meta":7})"}) {
+    for (std::string params :
+         {"", "{}", R"({"_meta":{}})", R"({"_meta":{"progressToken":null}})", R"({"_meta":{"progressToken":1.5}})",
+          R"({"_meta":{"progressToken":{}}})", R"({"_meta":7})"}) {
         CAPTURE(params);
         harness h;
         serial one = h.request("1", "work", params);

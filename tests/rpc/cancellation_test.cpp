@@ -192,9 +192,9 @@ TEST_CASE("B8: the same cancel a thousand times fires once") {
 TEST_CASE("B9: a cancel that names no id is ignored; true is not 1") {
     harness h;
     serial one = h.request("1");
-    for (std::string params : {"{}", R"({"requestId":null})", R"({"requestId":true})", R"({"requestId":1.5})", R"({"requestId":1.0})",
-                               R"({"requestId":{"id":1}})", R"({"requestId":[1]})", R"({"requestId":"1"})", R"({"id":1})", "[1]",
-                               "1", "null"}) {
+    for (std::string params : {"{}", R"({"requestId":null})", R"({"requestId":true})", R"({"requestId":1.5})",
+                               R"({"requestId":1.0})", R"({"requestId":{"id":1}})", R"({"requestId":[1]})",
+                               R"({"requestId":"1"})", R"({"id":1})", "[1]", "1", "null"}) {
         CAPTURE(params);
         h.feed(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":)" + params + "}");
         CHECK(h.core.is_open(one));

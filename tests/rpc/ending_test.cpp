@@ -312,8 +312,9 @@ TEST_CASE("C10: what stands after the last newline is served if it is a whole me
         CHECK(h.tap == lines{result_line("1")});
         h.eof();
     }
-    for (std::string text : {R"({"jsonrpc":"2.0","id":1,"met)", R"({"jsonrpc":"2.0","id":1})", R"({"jsonrpc":"2.0","id":null,"method":"x"})",
-                             "12", "\"text\"", "null", "[]", R"([{"jsonrpc":"2.0","id":1,"method":"x"}])", "\xff"}) {
+    for (std::string text : {R"({"jsonrpc":"2.0","id":1,"met)", R"({"jsonrpc":"2.0","id":1})",
+                             R"({"jsonrpc":"2.0","id":null,"method":"x"})", "12", "\"text\"", "null", "[]",
+                             R"([{"jsonrpc":"2.0","id":1,"method":"x"}])", "\xff"}) {
         CAPTURE(text);
         harness h;
         h.remainder(text);
@@ -426,8 +427,8 @@ TEST_CASE("G1: a second close can shorten a drain but not lengthen it") {
     CHECK(h.core.closed());
 }
 
-// Tokens fire before waiters are told, in the same turn: a handler that waits for a nested answer is interrupted once, by
-// its token, and its cleanup is not interrupted again. All of it comes before anything is reported closed.
+// Ours, not the contract's letter: tokens fire before waiters are told, in the same turn. A handler that waits for a
+// nested answer is so interrupted once, by its token, and its cleanup is not interrupted again (B15).
 TEST_CASE("G2: the order of a local close") {
     harness h;
     serial one = h.request("1");

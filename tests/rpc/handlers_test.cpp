@@ -10,7 +10,8 @@ TEST_CASE("F2: a protocol error of the handler goes out with its code, message a
     harness h;
     h.fail(h.request("1"), 42, "no such \"row\"", json::parse(R"({"row":[1,null,"x"]})"));
     h.fail(h.request("2"), -2147483648, "");
-    CHECK(h.tap[0] == R"({"jsonrpc":"2.0","id":1,"error":{"code":42,"message":"no such \"row\"","data":{"row":[1,null,"x"]}}})");
+    CHECK(h.tap[0] ==
+          R"({"jsonrpc":"2.0","id":1,"error":{"code":42,"message":"no such \"row\"","data":{"row":[1,null,"x"]}}})");
     CHECK(h.tap[1] == error_line("2", -2147483648, ""));
 }
 
@@ -68,7 +69,9 @@ TEST_CASE("F8: requests beyond the limit are answered at once; cancels and neste
     for (int i = 256; i < 10'000; ++i) CHECK(h.request(std::to_string(i)) == 0);
     CHECK(h.core.running() == 256);
     CHECK(h.tap.size() == 10'000 - 256);
-    CHECK(h.tap[0] == R"({"jsonrpc":"2.0","id":256,"error":{"code":-32603,"message":"too many requests in flight","data":{"reason":"overloaded"}}})");
+    CHECK(
+        h.tap[0] ==
+        R"({"jsonrpc":"2.0","id":256,"error":{"code":-32603,"message":"too many requests in flight","data":{"reason":"overloaded"}}})");
     CHECK(h.core.count().overloaded == 10'000 - 256);
     h.cancel("7");
     CHECK(!h.core.is_open(parked[7]));

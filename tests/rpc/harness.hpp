@@ -3,8 +3,8 @@
 // Runs one peer_core the way the driver does, with everything under the control of the test: a clock that moves only by
 // advance, a writer that takes as many bytes as it is told to, handlers that run until the test finishes them.
 //
-// What happens is kept in two lists. `log` has the actions in their order, one readable line each; `tap` has every frame
-// that was written completely. At its end a harness checks the ledger (at most one answer per request, nothing about a
+// What happens is kept in two lists. `log` has the actions in their order, one readable line each; `tap` has every
+// frame that was written completely. At its end a harness checks the ledger (at most one answer per request, nothing about a
 // request after its answer or after its cancel) and the census (nothing is left over).
 
 #include "rpc/peer_core.hpp"
@@ -224,7 +224,8 @@ public:
         core.send_scoped(request, "notifications/message", R"({"data":")" + std::string(text) + "\"}", droppable);
         turn();
     }
-    serial call(std::string_view method = "ask", serial parent = 0, const call_options& options = {.idle = {}, .total = {}, .want_progress = false},
+    serial call(std::string_view method = "ask", serial parent = 0,
+                const call_options& options = {.idle = {}, .total = {}, .want_progress = false},
                 json::value params = {}) {
         serial c = core.call(parent, method, std::move(params), options, refused);
         turn();
@@ -341,7 +342,9 @@ private:
     void carry_out(fire_token& a) {
         ++fired;
         if (quiet) return;
-        const char* cause = a.cause == stop_cause::peer ? "peer" : a.cause == stop_cause::closed ? "closed" : "shutdown";
+        const char* cause = a.cause == stop_cause::peer     ? "peer"
+                            : a.cause == stop_cause::closed ? "closed"
+                                                            : "shutdown";
         log.push_back("fire " + ids_[a.request] + " " + cause + (a.reason.empty() ? "" : ": " + a.reason));
     }
     void carry_out(deliver& a) {
@@ -358,7 +361,8 @@ private:
         log.push_back(std::move(entry));
     }
     void carry_out(deliver_progress& a) {
-        if (!quiet) log.push_back("progress " + std::to_string(a.call) + " " + json::to_string((*a.params)["progress"]));
+        if (!quiet)
+            log.push_back("progress " + std::to_string(a.call) + " " + json::to_string((*a.params)["progress"]));
     }
     void carry_out(deliver_notification& a) {
         if (!quiet) log.push_back("notification " + std::string(a.method));
@@ -387,7 +391,12 @@ private:
             if (n == 0) return;
             if (fail_after_) *fail_after_ -= n;
             if (room_ != unlimited) room_ -= n;
+            const std::size_t before = pending.size();
             take(n);
+            if (core.pending_output().size() == before) {
+                ledger_.push_back("output is offered on a dead stream");
+                return;
+            }
         }
     }
 
@@ -448,7 +457,8 @@ private:
             if (owner == tokens_.end()) return ledger_.push_back("progress nobody asked for: " + text);
             const scope& s = scopes_[owner->second];
             if (s.answered) ledger_.push_back("progress after the answer: " + text);
-            if (s.cancelled_at && *s.cancelled_at <= frame_began_) ledger_.push_back("progress after the cancel: " + text);
+            if (s.cancelled_at && *s.cancelled_at <= frame_began_)
+                ledger_.push_back("progress after the cancel: " + text);
         }
     }
 

@@ -9,8 +9,8 @@ using namespace keel::rpc::test;
 namespace {
 
 enum class event { returns, throws, cancel, deadline, eof, write_error };
-constexpr event all_events[] = {event::returns, event::throws,  event::cancel,
-                                event::deadline, event::eof, event::write_error};
+constexpr event all_events[] = {event::returns,  event::throws, event::cancel,
+                                event::deadline, event::eof,    event::write_error};
 
 const char* name_of(event e) {
     switch (e) {
@@ -132,10 +132,10 @@ TEST_CASE("A2: what a handler emits comes in its order, then the answer, then no
     h.say(one, "two");
     h.progress(one, 3, 3.0, "done");
     h.finish(one);
-    lines expected{progress_line("\"t\"", "1"),
-                   R"({"jsonrpc":"2.0","method":"notifications/message","params":{"data":"two"}})",
-                   R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":3,"total":3,"message":"done"}})",
-                   result_line("1")};
+    lines expected{
+        progress_line("\"t\"", "1"), R"({"jsonrpc":"2.0","method":"notifications/message","params":{"data":"two"}})",
+        R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":3,"total":3,"message":"done"}})",
+        result_line("1")};
     CHECK(h.tap == expected);
     h.progress(one, 4);  // from a saved context: no complaint, nothing written
     h.say(one, "late");
@@ -155,8 +155,9 @@ TEST_CASE("A2: nested requests that a handler leaves behind are taken back befor
 }
 
 TEST_CASE("A3: the answer carries the id with its value and type, and every id can be cancelled") {
-    const std::string ids[] = {"0", "-7", "9223372036854775807", "-9223372036854775808", "18446744073709551615",
-                         "\"\"", "\"a\"", "\"1\"", "\"żółw 🐢\"", R"("a\"b\\c")"};
+    const std::string ids[] = {
+        "0",     "-7",    "9223372036854775807", "-9223372036854775808", "18446744073709551615", "\"\"",
+        "\"a\"", "\"1\"", "\"żółw 🐢\"",         R"("a\"b\\c")"};
     for (const std::string& id : ids) {
         CAPTURE(id);
         harness h;
@@ -207,8 +208,9 @@ TEST_CASE("A5: a response whose id is our number as a canonical string is accept
     h.take_log();
     serial seven = h.call();
     REQUIRE(seven == 7);
-    for (std::string id : {R"("")", R"("0")", R"(" 7")", R"("7 ")", R"("07")", R"("+7")", R"("7.0")", R"("0x7")", R"("-7")",
-                           R"("7e0")", R"("７")", R"("18446744073709551623")", "0", "-7", "7.0", "true", "null"}) {
+    for (std::string id :
+         {R"("")", R"("0")", R"(" 7")", R"("7 ")", R"("07")", R"("+7")", R"("7.0")", R"("0x7")", R"("-7")", R"("7e0")",
+          R"("７")", R"("18446744073709551623")", "0", "-7", "7.0", "true", "null"}) {
         CAPTURE(id);
         h.feed(result_line(id));
         CHECK(h.core.waiting() == 1);
@@ -343,8 +345,9 @@ TEST_CASE("A10: the ids of the two directions never meet") {
     }
     SUBCASE("a malformed request of theirs with that id does not end our call") {
         h.finish(theirs);
-        for (std::string rest : {R"(,"method":"work"})", R"(,"jsonrpc":"2.0","method":7})", R"(,"jsonrpc":"2.0","method":""})",
-                                 R"(,"jsonrpc":"2.0","method":"work","result":{}})"}) {
+        for (std::string rest :
+             {R"(,"method":"work"})", R"(,"jsonrpc":"2.0","method":7})", R"(,"jsonrpc":"2.0","method":""})",
+              R"(,"jsonrpc":"2.0","method":"work","result":{}})"}) {
             CAPTURE(rest);
             h.feed(R"({"id":)" + id + rest);
             CHECK(h.core.waiting() == 1);
@@ -359,7 +362,8 @@ TEST_CASE("A11: nothing is ever written in reply to a notification") {
     for (role r : {role::server, role::client}) {
         harness h(r);
         for (std::string line :
-             {R"({"jsonrpc":"2.0","method":"notifications/initialized"})", R"({"jsonrpc":"2.0","method":"no/such/thing"})",
+             {R"({"jsonrpc":"2.0","method":"notifications/initialized"})",
+              R"({"jsonrpc":"2.0","method":"no/such/thing"})",
               R"({"jsonrpc":"2.0","method":"notifications/roots/list_changed","params":[]})",
               R"({"jsonrpc":"2.0","method":"notifications/progress","params":5})",
               R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":{},"progress":"x"}})",

@@ -29,18 +29,22 @@ std::vector<row> rows() {
         {"E1: truncated", R"({"jsonrpc":"2.0","id":7,"method":"wo)", anonymous_parse, none},
         {"E1: two messages on one line", request_line("7") + request_line("8"), anonymous_parse, none},
         {"E1: invalid UTF-8 in a string", "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"a\xff\"}", anonymous_parse, none},
-        {"E1: invalid UTF-8 in a parameter", "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"a\",\"params\":{\"x\":\"\xc3\x28\"}}",
-         anonymous_parse, none},
+        {"E1: invalid UTF-8 in a parameter",
+         "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"a\",\"params\":{\"x\":\"\xc3\x28\"}}", anonymous_parse, none},
         {"E1: a surrogate that stands alone", R"({"jsonrpc":"2.0","id":7,"method":"a\ud800"})", anonymous_parse, none},
         {"E1: overlong UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xc0\xaf\"}", anonymous_parse, none},
         {"E1: nested too deeply", std::string(100'000, '['), anonymous_parse, none},
-        {"E1: nested too deeply inside a request", R"({"jsonrpc":"2.0","id":7,"method":"a","params":{"x":)" +
-                                                       std::string(600, '[') + std::string(600, ']') + "}}",
+        {"E1: nested too deeply inside a request",
+         R"({"jsonrpc":"2.0","id":7,"method":"a","params":{"x":)" + std::string(600, '[') + std::string(600, ']') +
+             "}}",
          anonymous_parse, none},
         {"E1: a NUL byte", std::string("{\"jsonrpc\":\"2.0\",\0\"id\":7}", 24), anonymous_parse, none},
-        {"E3: too large, with an id", R"({"jsonrpc":"2.0","id":7,"method":"work","params":{"x":")", invalid_7, none, true},
-        {"E3: too large, the id not to be seen", R"({"jsonrpc":"2.0","method":"work","params":{"id":7,"x":")", anonymous_invalid, none, true},
-        {"E3: too large, an array", R"([{"jsonrpc":"2.0","id":7,"method":"work"},{"x":")", anonymous_invalid, none, true},
+        {"E3: too large, with an id", R"({"jsonrpc":"2.0","id":7,"method":"work","params":{"x":")", invalid_7, none,
+         true},
+        {"E3: too large, the id not to be seen", R"({"jsonrpc":"2.0","method":"work","params":{"id":7,"x":")",
+         anonymous_invalid, none, true},
+        {"E3: too large, an array", R"([{"jsonrpc":"2.0","id":7,"method":"work"},{"x":")", anonymous_invalid, none,
+         true},
         {"E3: too large, a response", R"({"jsonrpc":"2.0","id":7,"result":{"x":")", none, none, true},
         {"E4: a number", "7", anonymous_invalid, none},
         {"E4: a string", R"("work")", anonymous_invalid, none},
@@ -116,7 +120,8 @@ TEST_CASE("E0 to E13: bad input gets the answer it is due, reaches no handler, a
     }
 }
 
-TEST_CASE("E0 to E13, J6: ten thousand times the same leave nothing behind; anonymous errors and reports are rate limited") {
+TEST_CASE(
+    "E0 to E13, J6: ten thousand times the same leave nothing behind; anonymous errors and reports are rate limited") {
     for (role side : {role::server, role::client}) {
         for (const row& r : rows()) {
             CAPTURE(static_cast<int>(side));

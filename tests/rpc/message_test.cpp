@@ -70,7 +70,8 @@ TEST_CASE("A3, A4: ids are compared with their type and written as they came") {
     CHECK(!id("18446744073709551616").present());
     CHECK(id("0").present());
     CHECK(id("\"\"").present());
-    for (std::string text : {"0", "-1", "9223372036854775807", "9223372036854775808", "18446744073709551615", "\"\"", "\"\\u0001\"", "\"é\""}) {
+    for (std::string text : {"0", "-1", "9223372036854775807", "9223372036854775808", "18446744073709551615", "\"\"",
+                             "\"\\u0001\"", "\"é\""}) {
         CHECK(show(id(text)) == text);
     }
 }
@@ -129,7 +130,8 @@ TEST_CASE("E3: a glimpse tells requests and responses apart, also when the id co
 }
 
 TEST_CASE("E3: a glimpse at any part of a message does no harm") {
-    const std::string text = R"({"jsonrpc":"2.0","id":"a\\\"b","method":"x","params":{"a":[{"id":2},"\u0041"],"b":null}})";
+    const std::string text =
+        R"({"jsonrpc":"2.0","id":"a\\\"b","method":"x","params":{"a":[{"id":2},"\u0041"],"b":null}})";
     for (std::size_t n = 0; n <= text.size(); ++n) {
         std::string found = id_in(std::string_view(text).substr(0, n));
         CHECK((found == "none" || found == R"("a\\\"b")"));
@@ -141,8 +143,10 @@ TEST_CASE("J6: printable cuts and escapes") {
     CHECK(printable("plain text") == "plain text");
     CHECK(printable("a\nb\tc\x1b[0m\x7f") == R"(a\x0ab\x09c\x1b[0m\x7f)");
     CHECK(printable("zażółć") == "zażółć");
-    CHECK(printable("\xc2\x9b" "31m\xc2\xa0") == "\\x9b31m\xc2\xa0");  // the one-character form of ESC [
-    CHECK(printable("a\xff" "b\xc3") == R"(a\xffb\xc3)");
+    CHECK(printable("\xc2\x9b"
+                    "31m\xc2\xa0") == "\\x9b31m\xc2\xa0");  // the one-character form of ESC [
+    CHECK(printable("a\xff"
+                    "b\xc3") == R"(a\xffb\xc3)");
     CHECK(printable("abcdef", 3) == "abc…");
     CHECK(printable("abc", 3) == "abc");
     CHECK(printable("aéé", 4) == "aé…");  // never half a character

@@ -1,7 +1,7 @@
 // The queue of frames: what was begun is completed, what was not can be taken back.
 
-#include "harness.hpp"
 #include "rpc/outbox.hpp"
+#include "harness.hpp"
 
 #include <random>
 
@@ -24,14 +24,15 @@ std::string take(outbox& out, std::size_t n) {
 
 }  // namespace
 
-TEST_CASE("B4, B5: withdrawing one of three owners after any number of written bytes leaves whole frames of the others") {
+TEST_CASE(
+    "B4, B5: withdrawing one of three owners after any number of written bytes leaves whole frames of the others") {
     const struct {
         serial owner;
         std::string text;
     } frames[] = {{1, "one-a"}, {2, "two-a"}, {1, "one-b"}, {3, "three-a"}, {2, "two-bb"}, {1, "c"}, {3, "three-c"}};
     std::size_t total = 0;
     for (const auto& f : frames) total += f.text.size() + 1;
-    for (serial victim : {1, 2, 3, 4}) {
+    for (serial victim = 1; victim <= 4; ++victim) {
         for (std::size_t n = 0; n <= total; ++n) {
             CAPTURE(victim);
             CAPTURE(n);

@@ -209,7 +209,7 @@ private:
 };
 
 /// A bare peer, in either role, with a user made of functions.
-class peer_under_test final : private rpc::peer_user {
+class peer_under_test final : public rpc::peer_user {
 public:
     explicit peer_under_test(rpc::role r, const limits& bounds = {}, std::uint64_t seed = 0)
         : loop(make_loop(seed)), wire(std::make_shared<script>(loop)), seen(wire),

@@ -176,7 +176,7 @@ private:
         }
     }
     void note_request(const json::value& v) {
-        if (!v["method"].is_string() || !v.contains("id")) return;
+        if (!v.contains("id") || v.contains("result") || v.contains("error")) return;
         std::string id = json::to_string(v["id"]);
         ++asked_[id];
         const json::value& token = v["params"]["_meta"]["progressToken"];

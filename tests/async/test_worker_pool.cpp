@@ -1,0 +1,130 @@
+#include "async/worker_pool.hpp"
+
+#include <doctest/doctest.h>
+
+#include <pthread.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+using namespace keel;
+using namespace std::chrono_literals;
+
+TEST_CASE("threads are made when they are needed, and no more than allowed") {
+    worker_pool pool(3);
+    CHECK(pool.threads() == 0);
+    std::promise<void> gate;
+    std::shared_future<void> open = gate.get_future().share();
+    std::promise<void> begun[3];
+    for (auto& b : begun) {
+        pool.submit([&b, open] {
+            b.set_value();
+            open.wait();
+        });
+    }
+    for (auto& b : begun) b.get_future().wait();
+    CHECK(pool.busy() == 3);
+    std::promise<void> later;
+    pool.submit([&] { later.set_value(); });
+    CHECK(pool.threads() == 3);
+    gate.set_value();
+    later.get_future().wait();
+    CHECK(pool.shut_down(1h) == 0);
+    CHECK(pool.threads() == 0);
+}
+
+TEST_CASE("F4: a thread that stays blocked is left behind when the bound has passed, and harms nobody when it wakes") {
+    std::promise<void> gate;
+    std::promise<void> finished;
+    auto held = std::make_shared<int>(0);
+    {
+        worker_pool pool(2);
+        std::promise<void> begun;
+        pool.submit([&begun, open = gate.get_future().share(), done = &finished, held] {
+            begun.set_value();
+            open.wait();
+            ++*held;
+            done->set_value();
+        });
+        begun.get_future().wait();
+        pool.submit([] {});
+        CHECK(pool.shut_down(10ms) == 1);
+        CHECK(pool.shut_down(10ms) == 0);
+    }
+    CHECK(*held == 0);
+    gate.set_value();
+    finished.get_future().wait();
+}
+
+TEST_CASE("shutting down waits for work that ends in time and drops what has not begun") {
+    worker_pool pool(1);
+    std::promise<void> begun;
+    std::promise<void> gate;
+    std::atomic<bool> ended = false;
+    pool.submit([&] {
+        begun.set_value();
+        gate.get_future().wait();
+        ended = true;
+    });
+    begun.get_future().wait();
+    auto dropped = std::make_shared<int>(0);
+    pool.submit([dropped] { ++*dropped; });
+    auto opener = std::async(std::launch::async, [&] {
+        // Only when shutting down has begun.
+        while (pool.submit([] {})) std::this_thread::yield();
+        gate.set_value();
+    });
+    CHECK(pool.shut_down(1h) == 0);
+    opener.wait();
+    CHECK(ended);
+    CHECK(*dropped == 0);
+    CHECK(dropped.use_count() == 1);
+    CHECK(!pool.submit([] {}));
+}
+
+TEST_CASE("F1: what work throws does not end the process, the thread lives on, and it is told") {
+    std::promise<std::string> told;
+    worker_pool pool(1, [&](std::exception_ptr e) {
+        try {
+            std::rethrow_exception(e);
+        } catch (const std::exception& x) {
+            told.set_value(x.what());
+        } catch (int) {
+            told.set_value("an int");
+        }
+    });
+    SUBCASE("an exception") {
+        pool.submit([] { throw std::runtime_error("thrown"); });
+        CHECK(told.get_future().get() == "thrown");
+    }
+    SUBCASE("anything else") {
+        pool.submit([] { throw 7; });
+        CHECK(told.get_future().get() == "an int");
+    }
+    std::promise<void> next;
+    pool.submit([&] { next.set_value(); });
+    next.get_future().wait();
+    CHECK(pool.threads() == 1);
+}
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define KEEL_TEST_NO_PTHREAD_EXIT  // its interceptors do not survive it
+#endif
+#endif
+#ifndef KEEL_TEST_NO_PTHREAD_EXIT
+TEST_CASE("forced unwinding ends a thread, and another takes its place") {
+    worker_pool pool(1);
+    pool.submit([] { ::pthread_exit(nullptr); });
+    while (pool.threads() != 0) std::this_thread::yield();
+    CHECK(pool.busy() == 0);
+    std::promise<void> next;
+    pool.submit([&] { next.set_value(); });
+    next.get_future().wait();
+    CHECK(pool.shut_down(1h) == 0);
+}
+#endif

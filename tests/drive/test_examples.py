@@ -1,0 +1,76 @@
+"""The example servers, driven over stdio: each does what its comment says."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+BIN = os.environ.get("KEEL_BIN", "build/release/bin")
+
+
+def meta(**more):
+    return {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}, **more}
+
+
+def call(number, name, arguments=None, **more):
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call",
+            "params": {"name": name, "arguments": arguments or {}, "_meta": meta(**more)}}
+
+
+def converse(program, *requests):
+    """Sends each request after the answer to the one before it. Returns everything that came back, in order."""
+    process = subprocess.Popen([os.path.join(BIN, program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    heard = []
+    for request in requests:
+        process.stdin.write(json.dumps(request).encode() + b"\n")
+        process.stdin.flush()
+        while True:
+            line = process.stdout.readline()
+            if not line:
+                raise AssertionError(f"{program} ended early; heard {heard}")
+            heard.append(json.loads(line))
+            if heard[-1].get("id") == request["id"]:
+                break
+    process.stdin.close()
+    status = process.wait(timeout=60)
+    process.stdout.close()
+    if status != 0:
+        raise AssertionError(f"{program} ended with status {status}")
+    return heard
+
+
+class Examples(unittest.TestCase):
+    def test_calculator(self):
+        [answer] = converse("example-calculator", call(1, "add", {"a": 2, "b": 40.5}))
+        self.assertEqual(answer["result"]["content"], [{"type": "text", "text": "42.5"}])
+
+    def test_countdown_reports_progress_and_structured_content(self):
+        *progress, answer = converse("example-countdown", call(1, "countdown", {"from": 3}, progressToken="p"))
+        self.assertEqual([p["params"]["progress"] for p in progress], [1, 2, 3])
+        self.assertEqual(answer["result"]["structuredContent"], {"counted": 3, "said": "lift-off"})
+
+    def test_runtime_tools_come_and_go(self):
+        learned, greeting, forgotten, gone = converse(
+            "example-runtime_tools",
+            call(1, "learn", {"name": "greeting", "text": "good morning"}),
+            call(2, "greeting"),
+            call(3, "forget_all"),
+            call(4, "greeting"))
+        self.assertEqual(learned["result"]["content"][0]["text"], "learned greeting")
+        self.assertEqual(greeting["result"]["content"][0]["text"], "good morning")
+        self.assertEqual(forgotten["result"]["content"][0]["text"], "forgotten")
+        self.assertEqual(gone["error"]["code"], -32602)
+
+    def test_a_tool_that_cannot_be_is_named_with_its_field(self):
+        [answer] = converse("example-runtime_tools", call(1, "learn", {"name": "no spaces", "text": ""}))
+        self.assertTrue(answer["result"]["isError"])
+        self.assertIn('tool "no spaces": name:', answer["result"]["content"][0]["text"])
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - bad} passed, {bad} failed")
+    sys.exit(1 if bad else 0)

@@ -1,0 +1,317 @@
+#include "line_client.hpp"
+#include "server/command_line.hpp"
+
+#include <keel/asio.hpp>
+#include <keel/server.hpp>
+#include <keel/transport.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <chrono>
+#include <future>
+#include <latch>
+#include <thread>
+#include <vector>
+
+namespace json = keel::json;
+using namespace std::chrono_literals;
+
+TEST_CASE("a server starts and stops again and again, in the background, from any thread") {
+    keel::server s({.name = "test", .version = "1"});
+    s.add_tool("hi", "", [] { return "hi"; }, {.quick = true});
+    for (int round = 0; round < 3; ++round) {
+        std::string path = fresh_socket_path();
+        s.start(keel::endpoint::unix_socket(path));
+        CHECK(s.address() == "unix " + path);
+        {
+            line_client c(path);
+            c.open_session();
+            CHECK(text_of(c.call(1, "hi")) == "hi");
+        }
+        std::thread([&] { s.stop(); }).join();
+        CHECK_FALSE(line_client(path).connected());
+    }
+    CHECK(s.health().connections == 0);
+    CHECK(s.health().requests >= 3);
+}
+
+TEST_CASE("an address that cannot be used is told to the caller, and the server lives on") {
+    keel::server s({.name = "test", .version = "1"});
+    CHECK_THROWS(s.start(keel::endpoint::unix_socket("/no/such/folder/x.sock")));
+    CHECK_THROWS(s.start(keel::endpoint::tcp("nonsense")));
+    s.start(keel::endpoint::tcp("127.0.0.1:0"));
+    CHECK(s.address().starts_with("tcp 127.0.0.1:"));
+    CHECK(s.address() != "tcp 127.0.0.1:0");
+}
+
+TEST_CASE("F6: waiting for the server's end inside a handler is refused; asking for it is not") {
+    std::string path = fresh_socket_path();
+    keel::server s({.name = "test", .version = "1"});
+    std::promise<std::string> told;
+    s.add_tool("stop", "", [&] {
+        try {
+            s.stop();
+        } catch (const std::logic_error& e) {
+            told.set_value(e.what());
+        }
+        s.request_stop();
+        return "unheard";
+    });
+    s.add_tool("stop-task", "", [&](keel::context& ctx) -> keel::task<std::string> {
+        co_await ctx.yield();
+        std::string said;
+        try {
+            s.wait();
+        } catch (const std::logic_error& e) {
+            said = e.what();
+        }
+        co_return said;
+    });
+    s.start(keel::endpoint::unix_socket(path));
+    line_client c(path);
+    c.open_session();
+    CHECK(text_of(c.call(1, "stop-task")).find("in a handler") != std::string::npos);
+    c.start_call(2, "stop");
+    CHECK(told.get_future().get().find("in a handler") != std::string::npos);
+    s.wait();
+    CHECK(c.receive()["error"]["code"] == json::value(-32603));  // cut off by the stop, and told so
+    CHECK(c.receive().is_null());
+}
+
+TEST_CASE("G5: stop gives running calls their drain, then answers with an error") {
+    std::string path = fresh_socket_path();
+    keel::server s({.name = "test", .version = "1"});
+    std::latch started(2);
+    s.add_tool("park", "", [&](keel::context& ctx) -> keel::task<std::string> {
+        started.count_down();
+        co_await ctx.sleep(1h);
+        co_return "never";
+    });
+    s.add_tool("brief", "", [&] {
+        started.count_down();
+        return "done";
+    });
+    s.start(keel::endpoint::unix_socket(path));
+    line_client c(path);
+    c.open_session();
+    c.start_call(1, "park");
+    c.start_call(2, "brief");
+    started.wait();
+    s.stop(50ms);
+    bool brief = false;
+    bool parked = false;
+    for (json::value m = c.receive(); !m.is_null(); m = c.receive()) {
+        if (m["id"] == json::value(2)) brief = m.contains("result");
+        if (m["id"] == json::value(1)) parked = m["error"]["message"] == json::value("server shutting down");
+    }
+    CHECK(brief);
+    CHECK(parked);
+}
+
+TEST_CASE("F5 A12: a handler that blocks its thread holds up nobody else") {
+    std::string path = fresh_socket_path();
+    keel::server_options options;
+    options.worker_threads = 1;
+    keel::server s({.name = "test", .version = "1"}, options);
+    std::latch started(1), go_on(1);
+    s.add_tool("block", "", [&] {
+        started.count_down();
+        go_on.wait();
+        return "done";
+    });
+    s.add_tool("quick", "", [] { return "quick"; }, {.quick = true});
+    s.start(keel::endpoint::unix_socket(path));
+    line_client c(path);
+    c.open_session();
+    c.start_call(1, "block");
+    started.wait();
+    CHECK(c.ask(R"({"jsonrpc":"2.0","id":2,"method":"ping"})")["result"].is_object());
+    CHECK(text_of(c.call(3, "quick")) == "quick");
+    go_on.count_down();
+    CHECK(text_of(c.receive()) == "done");
+}
+
+TEST_CASE("F4: a handler that never stops is left behind, counted, and harmless when it ends") {
+    auto go_on = std::make_shared<std::latch>(1);
+    auto ended = std::make_shared<std::promise<void>>();
+    auto left = ended->get_future();
+    {
+        std::string path = fresh_socket_path();
+        keel::server_options options;
+        options.limits.cleanup_grace = 20ms;
+        keel::server s({.name = "test", .version = "1"}, options);
+        std::latch started(1);
+        s.add_tool("stuck", "", [&started, go_on, ended](keel::context& ctx) {
+            keel::context saved = ctx;
+            started.count_down();
+            go_on->wait();
+            saved.progress(1);
+            saved.log(keel::log_level::error, "too late");
+            ended->set_value();
+            return "unheard";
+        });
+        s.start(keel::endpoint::unix_socket(path));
+        line_client c(path);
+        c.open_session();
+        c.start_call(1, "stuck");
+        started.wait();
+        s.stop();
+        CHECK(s.health().abandoned == 1);
+    }
+    go_on->count_down();
+    left.wait();
+}
+
+TEST_CASE("G4: a server destroyed while calls run ends them and leaves nothing behind") {
+    std::string path = fresh_socket_path();
+    std::promise<std::string> cleaned;
+    {
+        keel::server s({.name = "test", .version = "1"});
+        std::latch started(1);
+        s.add_tool("park", "", [&](keel::context& ctx) -> keel::task<std::string> {
+            started.count_down();
+            bool cut = false;
+            try {
+                co_await ctx.sleep(1h);
+            } catch (const keel::cancelled&) {
+                cut = true;
+            }
+            if (cut) {
+                co_await ctx.sleep(1ms);  // cleaning up may wait
+                cleaned.set_value("cleaned");
+            }
+            co_return "unheard";
+        });
+        s.start(keel::endpoint::unix_socket(path));
+        line_client c(path);
+        c.open_session();
+        c.start_call(1, "park");
+        started.wait();
+    }
+    CHECK(cleaned.get_future().get() == "cleaned");
+}
+
+namespace {
+
+class collector final : public keel::connection::listener {
+public:
+    std::string seen;
+    std::function<void()> on_line;
+
+private:
+    void on_input(std::string_view bytes) override {
+        seen += bytes;
+        if (seen.ends_with('\n') && on_line) on_line();
+    }
+    void on_input_end() override {}
+    void on_failure(std::string_view) override {}
+    void on_writable() override {}
+};
+
+}  // namespace
+
+TEST_CASE("a server runs on the caller's io_context, also when several threads run it") {
+    for (int threads : {1, 4}) {
+        boost::asio::io_context io;
+        keel::server s({.name = "test", .version = "1"});
+        s.add_tool("hi", "", [](keel::context& ctx) -> keel::task<std::string> {
+            co_await ctx.yield();
+            co_return "hi";
+        });
+        auto loop = keel::loop_on(io);
+        auto [ours, theirs_] = keel::memory_pair(*loop, *loop);
+        std::unique_ptr<keel::connection> theirs = std::move(theirs_);
+        collector seen;
+        seen.on_line = [&] { theirs->close(); };
+        std::promise<keel::connection_end> ended;
+        s.serve(loop, std::move(ours), [&](const keel::connection_end& e) { ended.set_value(e); });
+        loop->post([&] {
+            theirs->start(seen);
+            theirs->write(R"({"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hi","_meta":{)"
+                          R"("io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
+                          R"("io.modelcontextprotocol/clientCapabilities":{}}}})"
+                          "\n");
+        });
+        std::vector<std::thread> runners;
+        for (int i = 0; i < threads; ++i) runners.emplace_back([&] { io.run(); });
+        for (auto& t : runners) t.join();
+        CHECK(ended.get_future().get().abandoned == 0);
+        CHECK(seen.seen.find("\"hi\"") != std::string::npos);
+    }
+}
+
+TEST_CASE("several servers live in one process and know nothing of each other") {
+    std::string one = fresh_socket_path();
+    std::string two = fresh_socket_path();
+    keel::server a({.name = "a", .version = "1"});
+    keel::server b({.name = "b", .version = "1"});
+    a.add_tool("who", "", [] { return "a"; });
+    b.add_tool("who", "", [] { return "b"; });
+    a.start(keel::endpoint::unix_socket(one));
+    b.start(keel::endpoint::unix_socket(two));
+    line_client ca(one), cb(two);
+    ca.open_session();
+    cb.open_session();
+    CHECK(text_of(ca.call(1, "who")) == "a");
+    a.stop();
+    CHECK(text_of(cb.call(1, "who")) == "b");
+}
+
+TEST_CASE("tools come and go from many threads while clients call") {
+    std::string path = fresh_socket_path();
+    keel::server s({.name = "test", .version = "1"});
+    s.add_tool("steady", "", [] { return "steady"; }, {.quick = true});
+    s.start(keel::endpoint::unix_socket(path));
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> churn;
+    for (int t = 0; t < 2; ++t) {
+        churn.emplace_back([&s, &stop, t] {
+            for (int i = 0; !stop; ++i) {
+                std::string name = "tool" + std::to_string(t) + "-" + std::to_string(i % 10);
+                s.add_tool(name, "", [] { return "x"; });
+                s.remove_tool(name);
+            }
+        });
+    }
+    line_client c(path);
+    c.open_session();
+    int answered = 0;
+    for (int i = 1; i <= 300; ++i) {
+        c.start_call(i, "steady");
+        json::value m;
+        do m = c.receive();
+        while (m.contains("method"));
+        if (m["id"] == json::value(i) && m.contains("result")) ++answered;
+    }
+    stop = true;
+    for (auto& t : churn) t.join();
+    CHECK(answered == 300);
+}
+
+TEST_CASE("durations on the command line") {
+    using keel::server_side::read_duration;
+    CHECK(read_duration("2") == 2s);
+    CHECK(read_duration("2s") == 2s);
+    CHECK(read_duration("1.5s") == 1500ms);
+    CHECK(read_duration("200ms") == 200ms);
+    CHECK(read_duration("2m") == 2min);
+    CHECK(read_duration("1h") == 1h);
+    for (const char* wrong : {"", "s", "-1s", "1d", "1 s", "1e3", "nan", "inf", "99999999999h"}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(read_duration(wrong));
+    }
+}
+
+TEST_CASE("a command line that is wrong says how") {
+    auto problem = [](std::vector<const char*> words) {
+        words.insert(words.begin(), "program");
+        return keel::server_side::read_command_line(static_cast<int>(words.size()), words.data()).problem;
+    };
+    CHECK(problem({}) == "");
+    CHECK(problem({"--stdio", "--drain", "1s", "--log-level=debug"}) == "");
+    CHECK(problem({"--unix"}) == "--unix needs a path");
+    CHECK(problem({"--drain", "soon"}) == "--drain: not a duration: soon (try 2s or 500ms)");
+    CHECK(problem({"--nonsense"}) == "unknown option: --nonsense");
+    CHECK(problem({"--log-level", "loud"}).starts_with("--log-level: not a level: loud"));
+}
