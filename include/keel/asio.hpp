@@ -112,9 +112,9 @@ struct signature_result<std::exception_ptr, Args...> : operation_result<Args...>
 // Two owners that end at different times: the wait, which lives in the coroutine, and the operation's handler.
 template <class... Args>
 struct pending_operation {
-    keel::loop* loop = nullptr;       // outlives the activity, and so every operation it waits for
-    std::function<void()> resume;     // to be run on the loop
-    signature_result<Args...> result; // written before resume is posted, read after
+    keel::loop* loop = nullptr;        // outlives the activity, and so every operation it waits for
+    std::function<void()> resume;      // to be run on the loop
+    signature_result<Args...> result;  // written before resume is posted, read after
     boost::asio::cancellation_signal cancel;
 };
 
@@ -129,8 +129,8 @@ public:
     ~operation_handler() {
         if (!pending_) return;
         // Dropped uncalled: its io_context was destroyed. The task must still hear of it.
-        pending_->result.what.template emplace<2>(std::make_exception_ptr(
-            boost::system::system_error(boost::asio::error::operation_aborted)));
+        pending_->result.what.template emplace<2>(
+            std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted)));
         go_on();
     }
     cancellation_slot_type get_cancellation_slot() const noexcept { return pending_->cancel.slot(); }

@@ -32,7 +32,11 @@ struct stdio {
 /// are given back by close. One at a time: a second throws std::logic_error.
 stdio open_stdio(loop&);
 
-/// The same for those who need the connection only.
+/// Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed: the next thing a program opens would get their
+/// number. open_stdio does it too, but a program that opens anything earlier, a loop for instance, does it first.
+void open_missing_standard_descriptors();
+
+/// open_stdio for those who need the connection only.
 inline std::unique_ptr<connection> stdio_connection(loop& l) { return std::move(open_stdio(l).wire); }
 
 /// "127.0.0.1:8848", "[::1]:0", "localhost:80". Port 0 lets the system choose.

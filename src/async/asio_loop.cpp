@@ -68,7 +68,8 @@ bool can_be_waited_for(int fd) {
 // Lives until its last pending wait is over; silent once its watch is gone.
 class asio_loop::descriptor : public std::enable_shared_from_this<descriptor> {
 public:
-    descriptor(asio_loop& owner, int fd, watcher& who) : owner_(&owner), who_(&who), fd_(std::in_place, owner.executor_, fd) {}
+    descriptor(asio_loop& owner, int fd, watcher& who)
+        : owner_(&owner), who_(&who), fd_(std::in_place, owner.executor_, fd) {}
 
     void want(unsigned events) {
         wanted_ = events;

@@ -1,5 +1,6 @@
 #include "async/epoll_loop.hpp"
 
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -15,6 +16,16 @@ namespace keel {
 namespace {
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
+
+// In a program started without standard input or output we would get their numbers, and lose them to whoever opens these.
+int not_standard(int fd) noexcept {
+    if (fd < 0 || fd > 2) return fd;
+    int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    int error = errno;
+    ::close(fd);
+    errno = error;
+    return moved;
+}
 
 std::uint32_t bits_for(unsigned events) noexcept {
     // Errors and hang-ups are always told. With nothing else wanted they would be told for ever, so then only once.
@@ -60,9 +71,9 @@ private:
 };
 
 epoll_loop::epoll_loop() {
-    epoll_ = ::epoll_create1(EPOLL_CLOEXEC);
+    epoll_ = not_standard(::epoll_create1(EPOLL_CLOEXEC));
     if (epoll_ < 0) fail("epoll_create1");
-    wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    wake_ = not_standard(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     epoll_event e{};
     e.events = EPOLLIN | EPOLLET;  // by edge: the counter is never read
     if (wake_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &e) != 0) {

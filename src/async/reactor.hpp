@@ -60,7 +60,8 @@ private:
 /// The reactor behind a loop. Throws std::invalid_argument for a loop that is none of the library's own.
 inline reactor& reactor_of(loop& l) {
     if (auto* found = dynamic_cast<reactor*>(&l)) return *found;
-    throw std::invalid_argument("keel: this loop cannot watch descriptors; use one made by the library, as keel::loop_on does");
+    throw std::invalid_argument(
+        "keel: this loop cannot watch descriptors; use one made by the library, as keel::loop_on does");
 }
 
 }  // namespace keel

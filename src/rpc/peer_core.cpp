@@ -434,8 +434,8 @@ bool peer_core::wants_progress(serial request) const noexcept {
 
 void peer_core::send_progress(serial request, double progress, std::optional<double> total, std::string_view message) {
     auto at = records_.find(request);
-    bool settled = at != records_.end() && at->second.state != cell::open && !planted::is(planted::progress_after_settle);
-    if (at == records_.end() || settled || !output_works()) {
+    bool open = at != records_.end() && (at->second.state == cell::open || planted::is(planted::progress_after_settle));
+    if (!open || !output_works()) {
         ++counters_.dropped_late;
         return;
     }

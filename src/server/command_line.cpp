@@ -7,7 +7,7 @@ namespace keel::server_side {
 std::optional<duration> read_duration(std::string_view text) {
     double n = 0;
     auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n, std::chars_format::fixed);
-    if (problem != std::errc() || n < 0 || n > 1e9) return std::nullopt;
+    if (problem != std::errc() || !(n >= 0 && n <= 1e9)) return std::nullopt;  // not a number is neither
     std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
     double seconds = 0;
     if (unit.empty() || unit == "s") seconds = n;
@@ -34,9 +34,17 @@ command_line read_command_line(int argc, const char* const* argv) {
             if (line.problem.empty()) line.problem = std::string(word) + " needs " + what;
             return {};
         };
+        auto takes_none = [&] {
+            if (attached && line.problem.empty()) line.problem = std::string(word) + " takes no value";
+        };
         if (word == "--help" || word == "-h") {
+            takes_none();
             line.help = true;
         } else if (word == "--stdio") {
+            takes_none();
+            for (const endpoint& e : line.endpoints) {
+                if (e.where == endpoint::kind::stdio && line.problem.empty()) line.problem = "--stdio can be given once";
+            }
             line.endpoints.push_back(endpoint::stdio());
         } else if (word == "--unix") {
             line.endpoints.push_back(endpoint::unix_socket(value("a path")));
@@ -68,7 +76,7 @@ std::string help_text(std::string_view program, const implementation& about) {
     text += "Usage: " + std::string(program) + " [options]\n\n";
     text +=
         "Where to serve (standard input and output unless said otherwise; may be given several times):\n"
-        "  --stdio             standard input and output\n"
+        "  --stdio             standard input and output; the program ends when that client does\n"
         "  --unix PATH         a Unix socket, one client per connection\n"
         "  --tcp HOST:PORT     a TCP socket; port 0 lets the system choose\n"
         "\n"

@@ -12,6 +12,7 @@ struct serving {
     static int run(server& s, const server_side::command_line& line) {
         auto& impl = *s.impl_;
         if (!impl.core->options.log) impl.core->set_fallback_log(line.level);
+        open_missing_standard_descriptors();
         auto on = epoll_loop::create();
         limits bounds = impl.core->options.limits;
         if (line.drain) bounds.drain_on_eof = *line.drain;
@@ -27,7 +28,8 @@ struct serving {
         on->post([&] {
             try {
                 for (const endpoint& where : line.endpoints) {
-                    impl.open(on, where, bounds, line.drain.has_value());
+                    // Whoever started the program is gone when its end of standard input is: so is the program then.
+                    impl.open(on, where, bounds, line.drain.has_value(), [&impl, drain] { impl.request_stop(drain); });
                     if (where.where != endpoint::kind::stdio) {
                         std::fprintf(stderr, "%s: serving %s\n", s.about().name.c_str(), s.address().c_str());
                     }

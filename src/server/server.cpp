@@ -110,12 +110,15 @@ void server::impl::tell_tools_changed() {
 
 // ---- endpoints ----
 
-void server::impl::open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given) {
+void server::impl::open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given,
+                        std::function<void()> stdio_ended) {
     if (where.where == endpoint::kind::stdio) {
         keel::stdio wire = open_stdio(*on);
         // Whoever pipes a file in wants every answer, however long it takes (C1).
         if (wire.input_is_file && !drain_is_given) bounds.drain_on_eof = duration::max();
-        serve(on, std::move(wire.wire), bounds, {});
+        serve(on, std::move(wire.wire), bounds, [stdio_ended = std::move(stdio_ended)](const connection_end&) {
+            if (stdio_ended) stdio_ended();
+        });
         return;
     }
     auto accepted = [weak = weak_from_this(), loop = std::weak_ptr(on), bounds](std::unique_ptr<connection> wire) {

@@ -1,7 +1,10 @@
 #include "server/server_core.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <climits>
+
+#include <poll.h>
+#include <unistd.h>
 
 namespace keel::server_side {
 
@@ -13,6 +16,15 @@ std::shared_ptr<rpc::flight_budget> make_budget(std::size_t limit) {
     auto budget = std::make_shared<rpc::flight_budget>();
     budget->limit = limit;
     return budget;
+}
+
+// Many hosts never read a server's standard error. A full pipe must not hold up the loop: the line is lost instead.
+void write_to_stderr(std::string line) {
+    line.resize(std::min<std::size_t>(line.size(), PIPE_BUF - 1));  // a pipe that is writable takes that much
+    line += '\n';
+    pollfd out = {STDERR_FILENO, POLLOUT, 0};
+    if (poll(&out, 1, 0) != 1 || (out.revents & (POLLERR | POLLHUP)) || !(out.revents & POLLOUT)) return;
+    [[maybe_unused]] ssize_t n = write(STDERR_FILENO, line.data(), line.size());
 }
 
 void must_be_text(const char* field, std::string_view text) {
@@ -85,10 +97,13 @@ std::shared_ptr<worker_pool> server_core::started_workers() const {
 
 void server_core::log(log_level level, std::string_view text) const noexcept {
     if (options.log) {
-        options.log(level, text);
+        try {
+            options.log(level, text);
+        } catch (const std::exception&) {  // a log that fails has nobody to tell
+        }
     } else if (fallback_log_ && level >= *fallback_log_) {
-        std::string line = about.name + ": " + std::string(name_of(level)) + ": " + std::string(text) + "\n";
-        std::fputs(line.c_str(), stderr);
+        std::string line = about.name + ": " + std::string(name_of(level)) + ": " + std::string(text);
+        write_to_stderr(std::move(line));
     }
 }
 

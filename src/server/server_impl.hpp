@@ -27,7 +27,9 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     void serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connection> wire, const limits& bounds,
                std::function<void(const connection_end&)> ended);
     /// Opens an endpoint on a loop, whose thread calls this. Throws when the address cannot be used.
-    void open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given);
+    /// `stdio_ended` is called when the client on standard input and output is gone.
+    void open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given,
+              std::function<void()> stdio_ended = {});
 
     /// `keep` is held until each session has ended.
     void request_stop(duration drain, std::shared_ptr<void> keep = {});

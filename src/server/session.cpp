@@ -14,13 +14,14 @@ session::session(std::shared_ptr<server_core> server, std::function<void(const c
 void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
     peer_ = std::make_shared<rpc::peer>(std::move(on), std::move(wire), rpc::role::server, bounds, server_->budget, *this);
     peer_->start();
+    if (close_due_) close({});  // it was closed while it was on its way to its loop
 }
 
 void session::close(duration drain, std::shared_ptr<void> keep) {
-    if (closed()) return;
+    if (peer_ && peer_->closed()) return;
     if (keep) keep_ = std::move(keep);
-    auto p = peer_;
-    p->close(drain);
+    close_due_ = !peer_;
+    if (auto p = peer_) p->close(drain);
 }
 
 void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {

@@ -10,7 +10,7 @@ namespace {
 std::string text_of(int error) { return std::generic_category().message(error); }
 
 bool is_socket_descriptor(int fd) noexcept {
-    struct stat s {};
+    struct stat s{};
     return ::fstat(fd, &s) == 0 && S_ISSOCK(s.st_mode);
 }
 
@@ -28,19 +28,15 @@ fd_connection::end::end(fd_connection& c, handler h, descriptor d) noexcept
 
 fd_connection::fd_connection(reactor& r, descriptor input, descriptor output, std::string name,
                              std::function<void()> closed)
-    : reactor_(r.shared_from_this()),
-      input_(*this, &fd_connection::input_event, std::move(input)),
-      output_(std::in_place, *this, &fd_connection::output_event, std::move(output)),
-      name_(std::move(name)),
+    : reactor_(r.shared_from_this()), input_(*this, &fd_connection::input_event, std::move(input)),
+      output_(std::in_place, *this, &fd_connection::output_event, std::move(output)), name_(std::move(name)),
       on_closed_(std::move(closed)) {
     if (!output_->is_socket) sigpipe_.emplace();
 }
 
 fd_connection::fd_connection(reactor& r, descriptor socket, std::string name, std::function<void()> closed)
-    : reactor_(r.shared_from_this()),
-      input_(*this, &fd_connection::input_event, std::move(socket)),
-      name_(std::move(name)),
-      on_closed_(std::move(closed)) {}
+    : reactor_(r.shared_from_this()), input_(*this, &fd_connection::input_event, std::move(socket)),
+      name_(std::move(name)), on_closed_(std::move(closed)) {}
 
 fd_connection::~fd_connection() {
     close();

@@ -69,8 +69,8 @@ private:
     listener* listener_ = nullptr;  // none before start and after close
     bool paused_ = false;
     bool input_ended_ = false;
-    bool blocked_ = false;   // a write was cut short
-    bool hung_up_ = false;   // duplex: told while there may still be input to read
+    bool blocked_ = false;  // a write was cut short
+    bool hung_up_ = false;  // duplex: told while there may still be input to read
     bool failed_ = false;
     bool closed_ = false;
     bool read_posted_ = false;

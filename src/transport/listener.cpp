@@ -22,10 +22,8 @@ constexpr int accepts_per_turn = 16;
 class socket_listener final : public listener, private reactor::watcher {
 public:
     socket_listener(reactor& r, descriptor socket, accepted on_accept, listen_options options)
-        : reactor_(r.shared_from_this()),
-          socket_(std::move(socket)),
-          on_accept_(std::make_shared<accepted>(std::move(on_accept))),
-          shared_(std::make_shared<shared_state>()),
+        : reactor_(r.shared_from_this()), socket_(std::move(socket)),
+          on_accept_(std::make_shared<accepted>(std::move(on_accept))), shared_(std::make_shared<shared_state>()),
           max_(options.max_connections) {
         shared_->owner = this;
         sockaddr_storage address{};
@@ -52,7 +50,7 @@ public:
         shared_->owner = nullptr;
         reactor_->stop_timer(std::exchange(retry_, 0));
         watch_.reset();
-        struct stat now {};
+        struct stat now{};
         // Somebody may have replaced it by a socket of his own.
         if (!path_.empty() && ::lstat(path_.c_str(), &now) == 0 && now.st_dev == file_.st_dev &&
             now.st_ino == file_.st_ino) {
@@ -122,14 +120,14 @@ private:
     std::string name_;
     tcp_address address_;
     std::string path_;
-    struct stat file_ {};
+    struct stat file_{};
     loop::timer retry_ = 0;
     std::unique_ptr<reactor::watch> watch_;
 };
 
 // Removes a socket file that nobody serves any more; throws when anything else is in the way.
 void clear_the_way(const std::string& path, const sockaddr_un& address) {
-    struct stat s {};
+    struct stat s{};
     if (::lstat(path.c_str(), &s) != 0) {
         if (errno == ENOENT) return;
         throw_errno("cannot look at " + path);

@@ -121,7 +121,7 @@ private:
     listener* listener_ = nullptr;
     bool paused_ = false;
     bool closed_ = false;
-    bool posted_ = false;                                       // under the lock
+    bool posted_ = false;                                         // under the lock
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // a posted turn may outlive us
 };
 

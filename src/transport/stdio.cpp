@@ -25,18 +25,6 @@ using transport::throw_errno;
 // There is one standard input in a process.
 std::atomic<bool> taken = false;
 
-// A closed standard descriptor would be handed out to the next thing that is opened, a socket or our own epoll.
-void open_missing_standard_descriptors() {
-    for (int fd = 0; fd <= 2; ++fd) {
-        if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-        int null = ::open("/dev/null", O_RDWR);  // takes the lowest number that is free
-        if (null < 0) throw_errno("cannot open /dev/null");
-        if (null == fd) continue;
-        descriptor elsewhere(null);
-        if (::dup2(null, fd) < 0) throw_errno("cannot open a standard descriptor");
-    }
-}
-
 // Reopening gives a file description of our own, whose O_NONBLOCK nobody else sees. It would lose the position of a
 // file, sockets refuse it, and opening a device may do anything at all.
 bool can_be_reopened(int fd, const struct stat& s) {
@@ -47,14 +35,14 @@ bool can_be_reopened(int fd, const struct stat& s) {
 }
 
 descriptor private_copy(int fd, int mode) {
-    struct stat before {};
+    struct stat before{};
     if (::fstat(fd, &before) != 0) throw_errno("cannot look at descriptor " + std::to_string(fd));
     int flags = ::fcntl(fd, F_GETFL);
     bool allowed = flags >= 0 && ((flags & O_ACCMODE) == mode || (flags & O_ACCMODE) == O_RDWR);
     if (allowed && can_be_reopened(fd, before)) {
         std::string path = "/proc/self/fd/" + std::to_string(fd);
         descriptor own(::open(path.c_str(), mode | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
-        struct stat after {};
+        struct stat after{};
         if (own && ::fstat(own.get(), &after) == 0 && after.st_dev == before.st_dev && after.st_ino == before.st_ino) {
             return own;
         }
@@ -64,8 +52,8 @@ descriptor private_copy(int fd, int mode) {
 }
 
 bool same_socket(int a, int b) {
-    struct stat x {};
-    struct stat y {};
+    struct stat x{};
+    struct stat y{};
     return ::fstat(a, &x) == 0 && ::fstat(b, &y) == 0 && S_ISSOCK(x.st_mode) && x.st_dev == y.st_dev &&
            x.st_ino == y.st_ino;
 }
@@ -121,6 +109,17 @@ private:
 
 }  // namespace
 
+void open_missing_standard_descriptors() {
+    for (int fd = 0; fd <= 2; ++fd) {
+        if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+        int null = ::open("/dev/null", O_RDWR);  // takes the lowest number that is free
+        if (null < 0) transport::throw_errno("cannot open /dev/null");
+        if (null == fd) continue;
+        transport::descriptor elsewhere(null);
+        if (::dup2(null, fd) < 0) transport::throw_errno("cannot open a standard descriptor");
+    }
+}
+
 stdio open_stdio(loop& l) {
     reactor& r = reactor_of(l);
     if (taken.exchange(true)) {
@@ -134,7 +133,7 @@ stdio open_stdio(loop& l) {
     open_missing_standard_descriptors();
     descriptor input = private_copy(0, O_RDONLY);
     descriptor output = private_copy(1, O_WRONLY);
-    struct stat s {};
+    struct stat s{};
     stdio made;
     made.input_is_file = ::fstat(input.get(), &s) == 0 && S_ISREG(s.st_mode);
 

@@ -110,7 +110,8 @@ TEST_CASE("an operation's error is thrown as system_error, and several values co
     CHECK(seen == "eof7seven");
 }
 
-TEST_CASE("cancelling a task cancels its operation; the wait throws when it has let go, and cleanup may use Asio again") {
+TEST_CASE(
+    "cancelling a task cancels its operation; the wait throws when it has let go, and cleanup may use Asio again") {
     asio::io_context context;
     unix_socket a(context);
     unix_socket b(context);
@@ -160,7 +161,8 @@ TEST_CASE("a cancelled wait for an operation that knows no cancellation ends whe
     auto work = [&]() -> task<void> { co_await stubborn(use_task); };
     asio::cancellation_signal stop;
     std::string ended;
-    spawn(context, work(), asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr e) { ended = text_of(e); }));
+    spawn(context, work(),
+          asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr e) { ended = text_of(e); }));
     context.poll();
     stop.emit(asio::cancellation_type::total);
     context.restart();
@@ -176,7 +178,8 @@ TEST_CASE("a cancelled wait for an operation that knows no cancellation ends whe
 TEST_CASE("an operation whose initiation throws, and one that is dropped uncalled, end the wait with an error") {
     asio::io_context context;
     auto throwing = [](auto&& token) {
-        return asio::async_initiate<decltype(token), void()>([](auto) { throw std::runtime_error("cannot start"); }, token);
+        return asio::async_initiate<decltype(token), void()>([](auto) { throw std::runtime_error("cannot start"); },
+                                                             token);
     };
     auto dropping = [](auto&& token) { return asio::async_initiate<decltype(token), void()>([](auto) {}, token); };
     std::string first;
@@ -286,9 +289,9 @@ TEST_CASE("a task on a loop of its own thread awaits operations of an io_context
     std::string ended;
     l->post([&] {
         spawn(*l, echo(), asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr e) {
-                  ended = text_of(e);
-                  l->stop();
-              }));
+            ended = text_of(e);
+            l->stop();
+        }));
     });
     l->start_timer(l->now(), [&] {});
     while (rounds < 200) l->run_turn(true);
@@ -319,7 +322,8 @@ TEST_CASE("cancelling races with completion on several threads, and each task en
         auto mine = asio::make_strand(context);
         asio::post(mine, [&, mine, stop = stops.back().get()] {
             spawn(context, work(),
-                  asio::bind_executor(mine, asio::bind_cancellation_slot(stop->slot(), [&](std::exception_ptr) { ++ended; })));
+                  asio::bind_executor(
+                      mine, asio::bind_cancellation_slot(stop->slot(), [&](std::exception_ptr) { ++ended; })));
             asio::post(mine, [stop] { stop->emit(asio::cancellation_type::terminal); });
         });
     }

@@ -20,7 +20,8 @@ using namespace keel;
 using namespace keel::test;
 using namespace std::chrono_literals;
 
-TEST_CASE_TEMPLATE("posted work runs in order, on the loop, and not inside post", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("posted work runs in order, on the loop, and not inside post", On, on_epoll, on_asio,
+                   on_asio_strand) {
     On on;
     std::string seen;
     CHECK(!on.loop().here());
@@ -55,7 +56,8 @@ TEST_CASE_TEMPLATE("timers run in the order of their time and can be stopped", O
     on.loop().stop_timer(12345);
 }
 
-TEST_CASE_TEMPLATE("what is posted from many threads runs on the loop, all of it", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("what is posted from many threads runs on the loop, all of it", On, on_epoll, on_asio,
+                   on_asio_strand) {
     On on;
     int ran = 0;  // touched on the loop only
     std::vector<std::thread> threads;
@@ -217,7 +219,8 @@ TEST_CASE_TEMPLATE("a watch tells what is wanted and only that, and falls silent
     CHECK(who.calls == 0);
 }
 
-TEST_CASE_TEMPLATE("a hang-up is told without being asked for, and does not spin", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("a hang-up is told without being asked for, and does not spin", On, on_epoll, on_asio,
+                   on_asio_strand) {
     On on;
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
@@ -232,7 +235,8 @@ TEST_CASE_TEMPLATE("a hang-up is told without being asked for, and does not spin
     ::close(ends[1]);
 }
 
-TEST_CASE_TEMPLATE("a watch may end itself and others while events are being told", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("a watch may end itself and others while events are being told", On, on_epoll, on_asio,
+                   on_asio_strand) {
     On on;
     struct killer final : reactor::watcher {
         std::vector<std::unique_ptr<reactor::watch>>* all = nullptr;

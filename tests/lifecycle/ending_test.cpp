@@ -369,6 +369,14 @@ TEST_CASE("C13: end of input with nothing in flight is the end, in one turn") {
     CHECK(s.loop->timers() == 0);
 }
 
+TEST_CASE("G1: a session that is closed before it is started ends as soon as it is") {
+    server_under_test s;
+    s.on_loop([&] { s.session->close({}); });
+    CHECK(s.ends.empty());
+    s.on_loop([&] { s.start(); });
+    CHECK(s.ends.size() == 1);
+}
+
 TEST_CASE("G2: the order of a local close") {
     gate never;
     gate cleanup;

@@ -45,7 +45,7 @@ TEST_CASE("J1: a million progress calls of a coroutine behind a stalled reader")
         head_count::presence here(s.handlers);
         for (int i = 1; i <= many; ++i) {
             ctx.progress(i);
-            ctx.log(log_level::info, i);
+            if (i % 10 == 0) ctx.log(log_level::info, i);
             if (i % 100'000 == 0) co_await ctx.yield();
         }
         co_return "done";

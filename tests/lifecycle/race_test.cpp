@@ -326,7 +326,6 @@ TEST_CASE("G1: close may be called any number of times, at any time") {
             co_await cleanup.pass();
             co_return "";
         });
-        s.session->close({});  // before it has begun there is nothing to close
         s.start("2025-11-25");
         s.call("1", "park");
         std::mt19937_64 random(seed);

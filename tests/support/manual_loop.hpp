@@ -8,13 +8,13 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <random>
 #include <thread>
 #include <utility>
-#include <vector>
 
 namespace keel::test {
 
@@ -91,7 +91,7 @@ public:
     }
     /// As if the loop were gone: post says no, and what is queued is dropped.
     void end() noexcept {
-        std::vector<std::function<void()>> dropped;
+        std::deque<std::function<void()>> dropped;
         {
             std::lock_guard lock(mutex_);
             ended_ = true;
@@ -112,7 +112,7 @@ public:
 private:
     mutable std::mutex mutex_;  // posting threads meet the test's own
     std::condition_variable posted_;
-    std::vector<std::function<void()>> ready_;
+    std::deque<std::function<void()>> ready_;
     bool ended_ = false;
 
     time_point now_{std::chrono::hours(1)};
