@@ -142,7 +142,7 @@ private:
     bool stopping_ = false;
     bool nudge_posted_ = false;  // the scope cannot be left before that turn
     bool nudged_ = false;
-    bool interrupted_ = false;   // cancelled while joining
+    bool interrupted_ = false;  // cancelled while joining
 };
 
 namespace detail {

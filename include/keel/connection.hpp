@@ -27,8 +27,8 @@ public:
     };
 
     struct written {
-        std::size_t bytes = 0;      // taken by the system; fewer than asked for: on_writable follows
-        std::string failure;        // not empty: the output is dead, and on_writable does not follow
+        std::size_t bytes = 0;  // taken by the system; fewer than asked for: on_writable follows
+        std::string failure;    // not empty: the output is dead, and on_writable does not follow
     };
 
     connection() = default;

@@ -68,7 +68,7 @@ struct server_health {
     std::size_t connections = 0;
     std::size_t in_flight = 0;
     std::uint64_t requests = 0;
-    std::uint64_t dropped_late = 0;     // said after the request had ended
+    std::uint64_t dropped_late = 0;  // said after the request had ended
     std::uint64_t rejected_input = 0;
     std::uint64_t abandoned = 0;
 };
@@ -106,7 +106,8 @@ public:
 
     /// Serves one connection on a loop of the caller's (see keel/asio.hpp for one over an io_context). `ended` is called
     /// on that loop when it is over.
-    void serve(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, std::function<void(const connection_end&)> ended = {});
+    void serve(std::shared_ptr<loop> on, std::unique_ptr<connection> wire,
+               std::function<void(const connection_end&)> ended = {});
 
     /// Begins to stop and returns: no new connections, running calls get `drain`, then everything ends within its bounds.
     void request_stop(duration drain = {});

@@ -202,9 +202,7 @@ template <class T>
 struct task_promise : promise_base {
     std::variant<std::monostate, T, std::exception_ptr> outcome;
 
-    task<T> get_return_object() noexcept {
-        return task<T>(std::coroutine_handle<task_promise>::from_promise(*this));
-    }
+    task<T> get_return_object() noexcept { return task<T>(std::coroutine_handle<task_promise>::from_promise(*this)); }
     void unhandled_exception() noexcept { outcome.template emplace<2>(std::current_exception()); }
     template <class U>
         requires std::is_convertible_v<U&&, T>

@@ -122,7 +122,8 @@ struct call_shape {
     static constexpr bool takes_arguments = count == arguments_at + 1;
     using arguments = std::remove_cvref_t<std::tuple_element_t<arguments_at, std::tuple<Ps..., void, void>>>;
     static_assert(count <= arguments_at + 1,
-                  "keel: a tool takes (context&, Arguments), (Arguments), (context&) or nothing; put the arguments in one struct");
+                  "keel: a tool takes (context&, Arguments), (Arguments), (context&) or nothing; put the arguments in "
+                  "one struct");
 };
 template <class F>
 struct signature : signature<decltype(&F::operator())> {};
@@ -201,16 +202,18 @@ tool_entry make_tool(std::string name, std::string description, F f, tool_option
         using s = signature<F>;
         using returned = task_result<std::remove_cvref_t<typename s::result>>;
         using result = typename returned::type;
-        static_assert(is_tool_value<result>,
-                      "keel: a tool returns std::string, keel::content, keel::tool_result, a number, a described struct "
-                      "(KEEL_DESCRIBE), or a keel::task of one of these");
+        static_assert(
+            is_tool_value<result>,
+            "keel: a tool returns std::string, keel::content, keel::tool_result, a number, a described struct "
+            "(KEEL_DESCRIBE), or a keel::task of one of these");
         tool_entry entry;
         entry.about = {std::move(name), std::move(description), {}, {}, std::move(options)};
         entry.wants_context = s::takes_context || returned::is_task;
         if constexpr (s::takes_arguments) {
             static_assert(described<typename s::arguments> || std::is_same_v<typename s::arguments, json::value>,
                           "keel: the arguments of a tool are one struct with KEEL_DESCRIBE(type, members...)");
-            if constexpr (described<typename s::arguments>) entry.about.input_schema = keel::schema_of<typename s::arguments>();
+            if constexpr (described<typename s::arguments>)
+                entry.about.input_schema = keel::schema_of<typename s::arguments>();
         }
         if (entry.about.input_schema.is_null()) entry.about.input_schema = empty_object_schema();
         if constexpr (described<result>) entry.about.output_schema = keel::schema_of<result>();

@@ -53,9 +53,7 @@ void free_frame(void* frame, std::size_t bytes) noexcept {
     shelf.first = new (frame) frame_pool::node{shelf.first};
 }
 
-void wait::leave() noexcept {
-    activity_->waiting_ = nullptr;
-}
+void wait::leave() noexcept { activity_->waiting_ = nullptr; }
 
 void wait::resume() {
     if (activity_->waiting_ == this) activity_->waiting_ = nullptr;

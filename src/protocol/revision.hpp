@@ -10,15 +10,13 @@ namespace keel::protocol {
 
 enum class revision : unsigned char { r2024_11_05, r2025_03_26, r2025_06_18, r2025_11_25, r2026_07_28 };
 
-inline constexpr std::array<std::string_view, 5> revision_names = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25",
-                                                                   "2026-07-28"};
+inline constexpr std::array<std::string_view, 5> revision_names = {"2024-11-05", "2025-03-26", "2025-06-18",
+                                                                   "2025-11-25", "2026-07-28"};
 inline constexpr std::size_t revision_count = revision_names.size();
 inline constexpr revision latest_legacy = revision::r2025_11_25;
 inline constexpr revision latest = revision::r2026_07_28;
 
-constexpr std::string_view name_of(revision r) noexcept {
-    return revision_names[static_cast<std::size_t>(r)];
-}
+constexpr std::string_view name_of(revision r) noexcept { return revision_names[static_cast<std::size_t>(r)]; }
 
 /// Version strings are opaque: compared by membership in our own list.
 constexpr std::optional<revision> find_revision(std::string_view name) noexcept {

@@ -16,14 +16,14 @@ enum class message_kind : unsigned char { request, notification, response, inval
 /// Points into the value it was read from.
 struct message {
     message_kind kind = message_kind::invalid;
-    request_id id;                         // also of an invalid message, where it could be read
-    std::string_view method;               // request, notification
-    bool names_method = false;             // there is a member "method", whatever it holds
-    const json::value* params = nullptr;   // absent, or an object (of a request or notification)
-    const json::value* result = nullptr;   // response: exactly one of the two, else `problem` says so
+    request_id id;                        // also of an invalid message, where it could be read
+    std::string_view method;              // request, notification
+    bool names_method = false;            // there is a member "method", whatever it holds
+    const json::value* params = nullptr;  // absent, or an object (of a request or notification)
+    const json::value* result = nullptr;  // response: exactly one of the two, else `problem` says so
     const json::value* error = nullptr;
-    int code = 0;                          // invalid: the error it deserves
-    const char* problem = "";              // invalid, or a response that is not well formed
+    int code = 0;              // invalid: the error it deserves
+    const char* problem = "";  // invalid, or a response that is not well formed
 };
 
 /// Never fails: what is no message comes back as `invalid`.

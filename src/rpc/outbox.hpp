@@ -53,7 +53,7 @@ private:
 
     std::string bytes_;
     std::size_t written_ = 0;
-    std::vector<frame> frames_;     // frames_[done_] is the first that is not written completely
+    std::vector<frame> frames_;  // frames_[done_] is the first that is not written completely
     std::size_t done_ = 0;
     std::uint64_t next_number_ = 1;
 };

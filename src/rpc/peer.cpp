@@ -24,7 +24,8 @@ private:
 /// A coroutine waiting for the answer to a request of ours.
 class peer::answer_wait final : public detail::wait {
 public:
-    answer_wait(std::shared_ptr<peer> p, std::shared_ptr<request> asker, const call_options_with_progress& options) noexcept
+    answer_wait(std::shared_ptr<peer> p, std::shared_ptr<request> asker,
+                const call_options_with_progress& options) noexcept
         : peer_(std::move(p)), asker_(std::move(asker)), options_(options) {}
     ~answer_wait() = default;
 
@@ -97,13 +98,9 @@ peer::peer(std::shared_ptr<keel::loop> loop, std::unique_ptr<connection> wire, r
     : loop_(std::move(loop)), wire_(std::move(wire)), user_(user), core_(r, bounds, std::move(budget)),
       framer_(bounds.max_message) {}
 
-peer::~peer() {
-    loop_->stop_timer(timer_);
-}
+peer::~peer() { loop_->stop_timer(timer_); }
 
-void peer::start() {
-    wire_->start(*this);
-}
+void peer::start() { wire_->start(*this); }
 
 void peer::close(duration drain, serial from) {
     turn t(*this);
@@ -268,7 +265,8 @@ bool peer::contain(const char* what, F f) {
 }
 
 void peer::begin_handler(const start_handler& start) {
-    bool begun = contain("start of a handler", [&] { user_.on_request(*this, start.request, start.method, start.params); });
+    bool begun =
+        contain("start of a handler", [&] { user_.on_request(*this, start.request, start.method, start.params); });
     // Not even a thread for it could be had, say: the peer is told rather than left to wait (F11).
     if (!begun) finish(start.request, failure{error_code::internal, "internal error", {}});
 }
@@ -321,8 +319,8 @@ bool peer::notify(std::string_view method, std::string_view params) {
 
 // ---- requests sent ----
 
-task<json::value> peer::ask(std::shared_ptr<peer> p, std::shared_ptr<request> asker, std::string method, json::value params,
-                            call_options_with_progress options) {
+task<json::value> peer::ask(std::shared_ptr<peer> p, std::shared_ptr<request> asker, std::string method,
+                            json::value params, call_options_with_progress options) {
     answer_wait w(std::move(p), std::move(asker), options);
     w.prepare(method, std::move(params));
     co_return co_await w;

@@ -58,8 +58,8 @@ public:
     };
     /// Asks the peer and waits for its answer. `asker` is the request on whose behalf we ask, or null.
     /// Throws keel::error. Cancellation: the call is forgotten and the peer is told; a late answer is dropped.
-    static task<json::value> ask(std::shared_ptr<peer> p, std::shared_ptr<request> asker, std::string method, json::value params,
-                                 call_options_with_progress options);
+    static task<json::value> ask(std::shared_ptr<peer> p, std::shared_ptr<request> asker, std::string method,
+                                 json::value params, call_options_with_progress options);
 
     /// For rules that need the core itself: batches, shields.
     peer_core& core() noexcept { return core_; }
@@ -93,7 +93,7 @@ private:
     peer_core core_;
     line_framer framer_;
 
-    int turns_ = 0;          // how deep we are in our own calls
+    int turns_ = 0;  // how deep we are in our own calls
     bool carrying_ = false;
     bool write_blocked_ = false;
     bool reading_paused_ = false;

@@ -51,7 +51,8 @@ void peer_core::on_too_large(std::string_view beginning) {
         // It may be the answer somebody waits for (E3).
         auto at = calls_.find(static_cast<serial>(seen.id.number()));
         if (at != calls_.end()) {
-            settle_call(at->first, {.result = {}, .kind = error_kind::bad_message, .error = {0, "answer too large", {}}});
+            settle_call(at->first,
+                        {.result = {}, .kind = error_kind::bad_message, .error = {0, "answer too large", {}}});
         }
     }
     bool response = seen.result && !seen.method;  // nothing is ever sent in reply to one
@@ -90,8 +91,9 @@ void peer_core::on_message(const message& m, std::shared_ptr<batch> group) {
     if (!m.names_method && m.id.is_integer()) {
         auto at = calls_.find(static_cast<serial>(m.id.number()));
         if (at != calls_.end()) {
-            return settle_call(at->first,
-                               {.result = {}, .kind = error_kind::bad_message, .error = {0, "neither result nor error", {}}});
+            return settle_call(
+                at->first,
+                {.result = {}, .kind = error_kind::bad_message, .error = {0, "neither result nor error", {}}});
         }
     }
     ++counters_.rejected_input;
@@ -440,7 +442,7 @@ void peer_core::send_progress(serial request, double progress, std::optional<dou
         return;
     }
     record& r = at->second;
-    if (r.progress_token.empty()) return;                                    // nobody asked
+    if (r.progress_token.empty()) return;                                   // nobody asked
     if (!std::isfinite(progress) || !(progress > r.last_progress)) return;  // must increase (D15)
     r.last_progress = progress;
 
@@ -452,7 +454,8 @@ void peer_core::send_progress(serial request, double progress, std::optional<dou
     else if (!json::write_double(params, progress)) return;
     if (total && std::isfinite(*total)) {
         params += R"(,"total":)";
-        if (*total == std::floor(*total) && std::fabs(*total) < 9e15) json::write_int(params, static_cast<std::int64_t>(*total));
+        if (*total == std::floor(*total) && std::fabs(*total) < 9e15)
+            json::write_int(params, static_cast<std::int64_t>(*total));
         else if (!json::write_double(params, *total)) return;
     }
     if (!message.empty()) {

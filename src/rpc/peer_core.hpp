@@ -74,8 +74,8 @@ struct connection_closed {
     std::string cause;          // "" for an orderly end
     std::size_t abandoned = 0;  // handlers that did not end in time
 };
-using action = std::variant<start_handler, fire_token, deliver, deliver_progress, deliver_notification, report,
-                            connection_closed>;
+using action =
+    std::variant<start_handler, fire_token, deliver, deliver_progress, deliver_notification, report, connection_closed>;
 
 /// Handlers running across connections, so that all of them together stay within a bound. Shared between threads.
 struct flight_budget {
@@ -108,21 +108,21 @@ inline time_point after(time_point now, duration d) noexcept {
 }
 
 struct call_options {
-    duration idle{};   // zero takes the connection's default
+    duration idle{};  // zero takes the connection's default
     duration total{};
     bool want_progress = true;
 };
 
 /// What happened, for the health view and for tests.
 struct counters {
-    std::uint64_t received = 0;           // messages of any kind
-    std::uint64_t requests = 0;           // that were handed to a handler
+    std::uint64_t received = 0;  // messages of any kind
+    std::uint64_t requests = 0;  // that were handed to a handler
     std::uint64_t answers = 0;
-    std::uint64_t dropped_late = 0;       // answers, progress, logs after their request was settled or the connection gone
+    std::uint64_t dropped_late = 0;  // answers, progress, logs after their request was settled or the connection gone
     std::uint64_t rejected_input = 0;
-    std::uint64_t withdrawn = 0;          // frames taken back by a cancel
+    std::uint64_t withdrawn = 0;  // frames taken back by a cancel
     std::uint64_t merged_progress = 0;
-    std::uint64_t dropped_logs = 0;       // because the peer reads too slowly
+    std::uint64_t dropped_logs = 0;  // because the peer reads too slowly
     std::uint64_t overloaded = 0;
     std::uint64_t unmatched_responses = 0;
     std::uint64_t suppressed_errors = 0;  // anonymous errors above the rate
@@ -307,12 +307,12 @@ private:
     std::vector<action> actions_;
     serial next_serial_ = 1;
 
-    std::unordered_map<serial, record> records_;                               // handlers that have not ended
-    std::unordered_map<request_id, serial, request_id_hash> open_ids_;         // of records that are open
-    std::unordered_map<serial, outbound> calls_;                               // our id is the serial
-    std::set<std::pair<time_point, serial>> deadlines_;                        // of calls
-    std::set<serial> parked_;                                                  // records with parked progress, in order
-    std::map<serial, std::shared_ptr<batch>> queued_batches_;                  // by the owner of their frame
+    std::unordered_map<serial, record> records_;                        // handlers that have not ended
+    std::unordered_map<request_id, serial, request_id_hash> open_ids_;  // of records that are open
+    std::unordered_map<serial, outbound> calls_;                        // our id is the serial
+    std::set<std::pair<time_point, serial>> deadlines_;                 // of calls
+    std::set<serial> parked_;                                           // records with parked progress, in order
+    std::map<serial, std::shared_ptr<batch>> queued_batches_;           // by the owner of their frame
 
     std::optional<time_point> drain_deadline_;
     std::optional<time_point> grace_deadline_;

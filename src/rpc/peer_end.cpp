@@ -24,7 +24,8 @@ void peer_core::on_time() {
     while (!deadlines_.empty() && deadlines_.begin()->first <= now_) {
         serial call = deadlines_.begin()->second;
         abandon(call, "timed out");
-        actions_.push_back(deliver{call, {.result = {}, .kind = error_kind::timed_out, .error = {0, "no answer in time", {}}}});
+        actions_.push_back(
+            deliver{call, {.result = {}, .kind = error_kind::timed_out, .error = {0, "no answer in time", {}}}});
     }
     auto due = [this](std::optional<time_point>& t) {
         if (!t || *t > now_) return false;
@@ -56,9 +57,7 @@ void peer_core::on_read_error(std::string_view cause) {
     end_abruptly(cause);
 }
 
-void peer_core::on_write_error(std::string_view cause) {
-    end_abruptly(cause);
-}
+void peer_core::on_write_error(std::string_view cause) { end_abruptly(cause); }
 
 void peer_core::close(duration drain, serial from) {
     if (phase_ == phase::closed) return;
@@ -120,7 +119,8 @@ void peer_core::end_orderly() {
     phase_ = phase::closing;
     drain_deadline_.reset();
     paused_ = false;
-    if (!records_.empty() && !planted::is(planted::grace_not_armed)) grace_deadline_ = after(now_, limits_.cleanup_grace);
+    bool wait = !records_.empty() && !planted::is(planted::grace_not_armed);
+    if (wait) grace_deadline_ = after(now_, limits_.cleanup_grace);
     failure why{error_code::internal, role_ == role::server ? "server shutting down" : "client shutting down", {}};
     for (serial request : records_in_order()) {
         record& r = records_.at(request);

@@ -74,7 +74,7 @@ private:
         bool droppable = false;
         double progress = 0;
         std::optional<double> total;
-        std::string text;    // message of progress, or params
+        std::string text;  // message of progress, or params
         std::string method;
     };
     void say(saying s);

@@ -43,7 +43,8 @@ command_line read_command_line(int argc, const char* const* argv) {
         } else if (word == "--stdio") {
             takes_none();
             for (const endpoint& e : line.endpoints) {
-                if (e.where == endpoint::kind::stdio && line.problem.empty()) line.problem = "--stdio can be given once";
+                if (e.where == endpoint::kind::stdio && line.problem.empty())
+                    line.problem = "--stdio can be given once";
             }
             line.endpoints.push_back(endpoint::stdio());
         } else if (word == "--unix") {
@@ -53,7 +54,8 @@ command_line read_command_line(int argc, const char* const* argv) {
         } else if (word == "--drain") {
             std::string text = value("a duration");
             line.drain = read_duration(text);
-            if (!line.drain && line.problem.empty()) line.problem = "--drain: not a duration: " + text + " (try 2s or 500ms)";
+            if (!line.drain && line.problem.empty())
+                line.problem = "--drain: not a duration: " + text + " (try 2s or 500ms)";
         } else if (word == "--log-level") {
             std::string text = value("a level");
             auto level = find_log_level(text);

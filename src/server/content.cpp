@@ -6,7 +6,8 @@ namespace keel {
 namespace {
 
 content media(const char* type, std::string data, std::string mime_type) {
-    return content::block(json::object({{"type", type}, {"data", std::move(data)}, {"mimeType", std::move(mime_type)}}));
+    return content::block(
+        json::object({{"type", type}, {"data", std::move(data)}, {"mimeType", std::move(mime_type)}}));
 }
 
 }  // namespace
@@ -40,9 +41,7 @@ void throw_unexpressible() {
     throw bad_result("the result cannot be expressed in JSON (NaN, infinity, or text that is not UTF-8)");
 }
 
-void throw_bad_arguments(const decode_error& e) {
-    throw bad_arguments(e.message());
-}
+void throw_bad_arguments(const decode_error& e) { throw bad_arguments(e.message()); }
 
 void write_text(reply& out, std::string_view text) {
     out.content += R"([{"type":"text","text":)";
@@ -88,9 +87,7 @@ void add_text_twin(reply& out) {
     write_text(out, structured);
 }
 
-json::value empty_object_schema() {
-    return json::object({{"type", "object"}, {"properties", json::object()}});
-}
+json::value empty_object_schema() { return json::object({{"type", "object"}, {"properties", json::object()}}); }
 
 }  // namespace detail
 

@@ -12,9 +12,7 @@ constexpr std::array<std::string_view, 8> level_names = {"debug", "info",     "n
                                                          "error", "critical", "alert",  "emergency"};
 }
 
-std::string_view name_of(log_level level) noexcept {
-    return level_names[static_cast<std::size_t>(level)];
-}
+std::string_view name_of(log_level level) noexcept { return level_names[static_cast<std::size_t>(level)]; }
 
 std::optional<log_level> find_log_level(std::string_view name) noexcept {
     for (std::size_t i = 0; i < level_names.size(); ++i) {
@@ -62,7 +60,8 @@ task<json::value> context::request(std::string method, json::value params, durat
     if (!owner) throw error(error_kind::closed, "connection closed");
     rpc::peer::call_options_with_progress options;
     options.idle = timeout;
-    co_return co_await rpc::peer::ask(std::move(owner), state->request, std::move(method), std::move(params), std::move(options));
+    co_return co_await rpc::peer::ask(std::move(owner), state->request, std::move(method), std::move(params),
+                                      std::move(options));
 }
 
 task<std::vector<root>> context::list_roots() {

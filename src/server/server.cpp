@@ -7,9 +7,7 @@ namespace keel {
 server::impl::impl(implementation about, server_options options)
     : core(std::make_shared<server_side::server_core>(std::move(about), std::move(options))) {}
 
-server::impl::~impl() {
-    end_background();
-}
+server::impl::~impl() { end_background(); }
 
 void server::impl::refuse_in_handler(const char* what) {
     bool inside = server_side::in_handler_of(*core);
@@ -19,8 +17,9 @@ void server::impl::refuse_in_handler(const char* what) {
         for (const auto& [key, s] : sessions) inside = inside || s.loop->here();
     }
     if (inside) {
-        throw std::logic_error(std::string("keel: server::") + what +
-                               " was called in a handler of this server, where it would wait for itself; use request_stop");
+        throw std::logic_error(
+            std::string("keel: server::") + what +
+            " was called in a handler of this server, where it would wait for itself; use request_stop");
     }
 }
 
@@ -110,8 +109,8 @@ void server::impl::tell_tools_changed() {
 
 // ---- endpoints ----
 
-void server::impl::open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given,
-                        std::function<void()> stdio_ended) {
+void server::impl::open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds,
+                        bool drain_is_given, std::function<void()> stdio_ended) {
     if (where.where == endpoint::kind::stdio) {
         keel::stdio wire = open_stdio(*on);
         // Whoever pipes a file in wants every answer, however long it takes (C1).
@@ -290,9 +289,7 @@ void server::serve(std::shared_ptr<loop> on, std::unique_ptr<connection> wire,
     impl_->serve(std::move(on), std::move(wire), impl_->core->options.limits, std::move(ended));
 }
 
-void server::request_stop(duration drain) {
-    impl_->request_stop(drain);
-}
+void server::request_stop(duration drain) { impl_->request_stop(drain); }
 
 void server::stop(duration drain) {
     impl_->refuse_in_handler("stop");
@@ -321,8 +318,6 @@ server_health server::health() const {
     return h;
 }
 
-const implementation& server::about() const noexcept {
-    return impl_->core->about;
-}
+const implementation& server::about() const noexcept { return impl_->core->about; }
 
 }  // namespace keel

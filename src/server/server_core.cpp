@@ -68,7 +68,8 @@ std::shared_ptr<const tool_table> server_core::tools() const {
 void server_core::put(std::shared_ptr<const tool> t) {
     std::lock_guard lock(mutex_);
     auto all = tools_->all();
-    auto same = std::find_if(all.begin(), all.end(), [&](const auto& each) { return each->about.name == t->about.name; });
+    auto same =
+        std::find_if(all.begin(), all.end(), [&](const auto& each) { return each->about.name == t->about.name; });
     if (same != all.end()) *same = std::move(t);
     else all.push_back(std::move(t));
     tools_ = std::make_shared<const tool_table>(std::move(all));

@@ -12,7 +12,8 @@ session::session(std::shared_ptr<server_core> server, std::function<void(const c
     : server_(std::move(server)), ended_(std::move(ended)) {}
 
 void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
-    peer_ = std::make_shared<rpc::peer>(std::move(on), std::move(wire), rpc::role::server, bounds, server_->budget, *this);
+    peer_ =
+        std::make_shared<rpc::peer>(std::move(on), std::move(wire), rpc::role::server, bounds, server_->budget, *this);
     peer_->start();
     if (close_due_) close({});  // it was closed while it was on its way to its loop
 }
@@ -43,7 +44,8 @@ void session::on_report(std::string_view text) {
     time_point now = peer_->loop().now();
     if (now - reports_since_ >= std::chrono::seconds(1)) {
         if (reports_ > reports_per_second) {
-            server_->log(log_level::warning, std::to_string(reports_ - reports_per_second) + " further messages left out");
+            server_->log(log_level::warning,
+                         std::to_string(reports_ - reports_per_second) + " further messages left out");
         }
         reports_since_ = now;
         reports_ = 0;
@@ -84,7 +86,8 @@ void session::unknown_method(const incoming& in) {
 }
 
 void session::tools_changed() {
-    if (era_ != era::legacy || peer_->closed()) return;  // modern clients subscribe, or look again when their copy is stale
+    if (era_ != era::legacy || peer_->closed())
+        return;  // modern clients subscribe, or look again when their copy is stale
     list_changed_due_ = true;
     if (retry_ == 0) tell_tools_changed();
 }

@@ -73,8 +73,8 @@ private:
     std::shared_ptr<void> keep_;
 
     era era_ = era::unknown;
-    bool initialized_ = false;  // legacy: the client has confirmed
-    bool close_due_ = false;    // closed before it was started
+    bool initialized_ = false;                      // legacy: the client has confirmed
+    bool close_due_ = false;                        // closed before it was started
     std::shared_ptr<detail::client_facts> client_;  // legacy: of the whole session
 
     std::shared_ptr<const tool_table> tools_;
@@ -82,9 +82,9 @@ private:
     bool list_changed_due_ = false;
     loop::timer retry_ = 0;
 
-    detail::reply reply_;   // reused from call to call
+    detail::reply reply_;  // reused from call to call
     std::string text_;
-    rpc::counters told_;    // what has gone into the server's totals
+    rpc::counters told_;  // what has gone into the server's totals
     time_point reports_since_{};
     unsigned reports_ = 0;
 };

@@ -30,7 +30,8 @@ void session::initialize(rpc::serial id, const json::value& params) {
     }
     if (era_ == era::legacy) return reject(id, error_code::invalid_request, "already initialized");
     if (!asked) return reject(id, error_code::invalid_params, "protocolVersion: expected string");
-    if (!params["capabilities"].is_object()) return reject(id, error_code::invalid_params, "capabilities: expected object");
+    if (!params["capabilities"].is_object())
+        return reject(id, error_code::invalid_params, "capabilities: expected object");
     if (!params["clientInfo"].is_object()) return reject(id, error_code::invalid_params, "clientInfo: expected object");
 
     auto known = protocol::find_revision(*asked);

@@ -18,8 +18,8 @@ void session::on_modern(rpc::serial id, std::string_view method, const json::val
         return refuse_version(id, "unsupported protocol version", *version);
     }
     if (era_ == era::legacy) {
-        return refuse_version(id, "this connection was opened with " + std::string(protocol::name_of(client_->revision)),
-                              *version);
+        return refuse_version(
+            id, "this connection was opened with " + std::string(protocol::name_of(client_->revision)), *version);
     }
     incoming in{id, method, params, protocol::latest};
     // A probe decides nothing: the client may still turn to initialize.

@@ -81,7 +81,8 @@ void session::run_quick(const incoming& in, const tool& t, const json::value& ar
         }
         write_tool_result(text_, reply_, in.rev, *server_);
     } catch (...) {  // sorted out by outcome_of_failure, whatever it is
-        return peer_->finish(in.id, outcome_of_failure(std::current_exception(), !peer_->core().is_open(in.id), in.rev, *server_));
+        return peer_->finish(
+            in.id, outcome_of_failure(std::current_exception(), !peer_->core().is_open(in.id), in.rev, *server_));
     }
     peer_->finish(in.id, text_);
 }
@@ -98,8 +99,8 @@ void session::run_on_worker(const incoming& in, std::shared_ptr<const tool> t, c
             t->plain(&ctx, arguments, reply);
             write_tool_result(text, reply, rev, *server);
         } catch (abi::__forced_unwind&) {
-            request->finish(outcome_of_failure(std::make_exception_ptr(std::runtime_error("the handler's thread was ended")),
-                                               false, rev, *server));
+            request->finish(outcome_of_failure(
+                std::make_exception_ptr(std::runtime_error("the handler's thread was ended")), false, rev, *server));
             throw;
         } catch (...) {  // sorted out by outcome_of_failure, whatever it is
             return request->finish(outcome_of_failure(std::current_exception(), request->stopped(), rev, *server));
@@ -121,8 +122,8 @@ void session::run_on_worker(const incoming& in, std::shared_ptr<const tool> t, c
 namespace {
 
 // Keeps the tool, whose function object the coroutine runs in, and maps how it ended.
-task<std::string> run_coroutine(std::shared_ptr<const tool> t, context ctx, json::value arguments, protocol::revision rev,
-                                std::shared_ptr<server_core> server) {
+task<std::string> run_coroutine(std::shared_ptr<const tool> t, context ctx, json::value arguments,
+                                protocol::revision rev, std::shared_ptr<server_core> server) {
     std::string text;
     std::exception_ptr failed;
     try {

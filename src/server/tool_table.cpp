@@ -22,7 +22,8 @@ json::value describe(const tool_description& t, protocol::revision r) {
     if (!t.description.empty()) v.append("description", t.description);
     v.append("inputSchema", t.input_schema);
     if (protocol::has_structured_content(r) && !t.output_schema.is_null()) v.append("outputSchema", t.output_schema);
-    if (protocol::has_annotations(r) && !t.options.annotations.is_null()) v.append("annotations", t.options.annotations);
+    if (protocol::has_annotations(r) && !t.options.annotations.is_null())
+        v.append("annotations", t.options.annotations);
     if (protocol::has_titles(r) && !t.options.meta.is_null()) v.append("_meta", t.options.meta);
     return v;
 }
@@ -51,7 +52,8 @@ void check(const tool& t) {
         throw std::invalid_argument("keel: tool \"" + name + "\": " + field + ": " + why);
     };
     auto allowed = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+               c == '.';
     };
     if (about.name.empty() || about.name.size() > 128) refuse("name", "must have 1 to 128 characters");
     if (!std::all_of(about.name.begin(), about.name.end(), allowed)) {
@@ -71,8 +73,9 @@ void check(const tool& t) {
     std::string text;
     if (!json::write(text, about.description)) refuse("description", "is not UTF-8");
     if (!json::write(text, about.options.title)) refuse("title", "is not UTF-8");
-    for (auto [field, v] : {std::pair("input_schema", &about.input_schema), std::pair("output_schema", &about.output_schema),
-                            std::pair("annotations", &about.options.annotations), std::pair("meta", &about.options.meta)}) {
+    for (auto [field, v] :
+         {std::pair("input_schema", &about.input_schema), std::pair("output_schema", &about.output_schema),
+          std::pair("annotations", &about.options.annotations), std::pair("meta", &about.options.meta)}) {
         if (!json::write(text, *v)) refuse(field, "cannot be expressed in JSON");
     }
 }

@@ -33,9 +33,11 @@ TEST_CASE("A2: progress and log messages come in their order, then the answer, t
         s.until([&] { return s.in_flight() == 0; });
         auto frames = s.seen.take();
         REQUIRE(frames.size() == 5);
-        std::string token = R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t)" + id + "\"";
+        std::string token =
+            R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t)" + id + "\"";
         CHECK(frames[0] == token + R"(,"progress":1,"total":3,"message":"first"}})");
-        CHECK(frames[1] == R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"between"}})");
+        CHECK(frames[1] ==
+              R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"between"}})");
         CHECK(frames[2] == token + R"(,"progress":2,"total":3}})");
         CHECK(frames[3] == token + R"(,"progress":3,"total":3,"message":"last"}})");
         CHECK(json::parse(frames[4])["id"].as_int() == n);

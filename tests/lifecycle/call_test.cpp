@@ -14,7 +14,8 @@ std::string id_of(const std::string& frame) { return json::to_string(json::parse
 /// The cancels that were sent, by the id they name.
 lines cancels(tap& t) {
     lines ids;
-    for (const json::value& v : t.with_method("notifications/cancelled")) ids.push_back(json::to_string(v["params"]["requestId"]));
+    for (const json::value& v : t.with_method("notifications/cancelled"))
+        ids.push_back(json::to_string(v["params"]["requestId"]));
     return ids;
 }
 
@@ -72,7 +73,8 @@ TEST_CASE("D3: a request after the end fails at once and writes nothing") {
     CHECK(c.seen.take().empty());
 }
 
-TEST_CASE("D4, D8: without an answer in time the call fails of its own kind, the peer is told, a late answer is dropped") {
+TEST_CASE(
+    "D4, D8: without an answer in time the call fails of its own kind, the peer is told, a late answer is dropped") {
     peer_under_test c(rpc::role::client);
     rpc::peer::call_options_with_progress options;
     options.idle = 5s;
@@ -125,7 +127,9 @@ TEST_CASE("D6: a call that is given up before its write has started leaves nothi
     CHECK(kept.outcome == "{}");
 }
 
-TEST_CASE("D7: a call that is given up after its write has started is cancelled once, and the caller does not wait for that") {
+TEST_CASE(
+    "D7: a call that is given up after its write has started is cancelled once, and the caller does not wait for "
+    "that") {
     for (std::size_t taken : {1U, 20U, 10'000U}) {
         CAPTURE(taken);
         peer_under_test c(rpc::role::client);

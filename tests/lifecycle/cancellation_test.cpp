@@ -190,7 +190,8 @@ TEST_CASE("B4: what waits behind a stalled writer is withdrawn, the frames of ot
         CHECK(s.answer("3") == "done");
         std::string order;
         for (const json::value& p : s.seen.with_method("notifications/progress")) {
-            order += std::string(p["params"]["progressToken"].as_string()) + std::to_string(p["params"]["progress"].as_int());
+            order += std::string(p["params"]["progressToken"].as_string()) +
+                     std::to_string(p["params"]["progress"].as_int());
         }
         CHECK(order == "b1b2b3c1c2c3");
     }
@@ -294,7 +295,8 @@ TEST_CASE("B11: what a handler says after the cancel is discarded, and it sees s
     }
 }
 
-TEST_CASE("B12: the nested requests of a cancelled request fail at once, the peer is told of each, a third is refused") {
+TEST_CASE(
+    "B12: the nested requests of a cancelled request fail at once, the peer is told of each, a third is refused") {
     server_under_test s;
     std::vector<std::string> ended;
     s.tool("ask", [&](context& ctx) -> task<std::string> {

@@ -205,7 +205,8 @@ TEST_CASE("C5: a read error ends both directions in every state, and its cause i
 
 TEST_CASE("C6: a write error before, inside or between frames ends the connection at that moment") {
     std::string two = result_line("1") + "\n" + result_line("2") + "\n";
-    for (std::size_t n : {std::size_t(0), std::size_t(1), two.size() / 4, two.size() / 2, two.size() / 2 + 1, two.size() - 1}) {
+    for (std::size_t n :
+         {std::size_t(0), std::size_t(1), two.size() / 4, two.size() / 2, two.size() / 2 + 1, two.size() - 1}) {
         CAPTURE(n);
         gate never;
         server_under_test s({.bounds = with_drain(1h)});
@@ -503,10 +504,12 @@ TEST_CASE("G4: a session that is let go in its own last callback takes nothing w
         s.open(deaf);
     }
     SUBCASE("when a quick handler closes") {
-        s.tool("close", [](context& ctx) {
-            ctx.close_connection();
-            return "";
-        }, {.quick = true});
+        s.tool("close",
+               [](context& ctx) {
+                   ctx.close_connection();
+                   return "";
+               },
+               {.quick = true});
         s.call("2", "close");
     }
     CHECK(s.ends.size() == 1);

@@ -201,23 +201,24 @@ TEST_CASE("F4: a worker that is blocked when the last owner of its server lets g
     auto loop = std::make_shared<manual_loop>();
     auto wire = std::make_shared<script>(loop);
     {
-        auto core = std::make_shared<server_side::server_core>(implementation{.name = "x", .version = "1"}, server_options{});
-        core->put(std::make_shared<const server_side::tool>(detail::make_tool(
-            "deaf", "",
-            [forever, ended](context& ctx) {
-                struct at_end {
-                    std::shared_ptr<thread_gate> g;
-                    ~at_end() { g->open(); }
-                } say{ended};
-                forever->pass();
-                ctx.progress(1);
-                return std::string("late");
-            },
-            {})));
+        auto core =
+            std::make_shared<server_side::server_core>(implementation{.name = "x", .version = "1"}, server_options{});
+        core->put(std::make_shared<const server_side::tool>(detail::make_tool("deaf", "",
+                                                                              [forever, ended](context& ctx) {
+                                                                                  struct at_end {
+                                                                                      std::shared_ptr<thread_gate> g;
+                                                                                      ~at_end() { g->open(); }
+                                                                                  } say{ended};
+                                                                                  forever->pass();
+                                                                                  ctx.progress(1);
+                                                                                  return std::string("late");
+                                                                              },
+                                                                              {})));
         int ends = 0;
         auto session = std::make_shared<server_side::session>(core, [&](const connection_end&) { ++ends; });
         session->start(loop, wire->open(), {});
-        wire->feed(server_under_test::initialize_line("0", "2025-11-25") + "\n" + call_line("1", "deaf", "{}", "1") + "\n");
+        wire->feed(server_under_test::initialize_line("0", "2025-11-25") + "\n" + call_line("1", "deaf", "{}", "1") +
+                   "\n");
         loop->run();
         forever->wait_arrived(1);
         wire->hangup();
@@ -239,10 +240,12 @@ TEST_CASE("F6: a handler closes its own connection and is not answered") {
         co_await never.pass();
         co_return "";
     });
-    s.tool("quick", [](context& ctx) {
-        ctx.close_connection();
-        return std::string(ctx.cancelled() ? "told" : "not told");
-    }, {.quick = true});
+    s.tool("quick",
+           [](context& ctx) {
+               ctx.close_connection();
+               return std::string(ctx.cancelled() ? "told" : "not told");
+           },
+           {.quick = true});
     s.tool("worker", [](context& ctx) {
         ctx.close_connection();
         return std::string("done");
@@ -331,17 +334,18 @@ TEST_CASE("F7, C9: a saved context can be used when its request, its connection 
     };
     auto wire = std::make_shared<script>(loop);
     {
-        auto core = std::make_shared<server_side::server_core>(implementation{.name = "x", .version = "1"}, server_options{});
-        core->put(std::make_shared<const server_side::tool>(detail::make_tool(
-            "save", "",
-            [&](context& ctx) {
-                saved = ctx;
-                return std::string("saved");
-            },
-            {.quick = true})));
+        auto core =
+            std::make_shared<server_side::server_core>(implementation{.name = "x", .version = "1"}, server_options{});
+        core->put(std::make_shared<const server_side::tool>(detail::make_tool("save", "",
+                                                                              [&](context& ctx) {
+                                                                                  saved = ctx;
+                                                                                  return std::string("saved");
+                                                                              },
+                                                                              {.quick = true})));
         auto session = std::make_shared<server_side::session>(core, [](const connection_end&) {});
         session->start(loop, wire->open(), {});
-        wire->feed(server_under_test::initialize_line("0", "2025-11-25") + "\n" + call_line("1", "save", "{}", "1") + "\n");
+        wire->feed(server_under_test::initialize_line("0", "2025-11-25") + "\n" + call_line("1", "save", "{}", "1") +
+                   "\n");
         loop->run();
         wire->take_output();
         REQUIRE(saved);
@@ -376,10 +380,9 @@ TEST_CASE("F8: ten thousand requests against handlers that wait: the excess is t
     CHECK(s.in_flight() == 256);
     CHECK(s.seen.take().size() == 10'000 - 256);
     CHECK(s.answers_to("0") == 0);
-    CHECK(s.seen.answer_message("300")["error"] ==
-          json::object({{"code", -32603},
-                        {"message", "too many requests in flight"},
-                        {"data", json::object({{"reason", "overloaded"}})}}));
+    CHECK(s.seen.answer_message("300")["error"] == json::object({{"code", -32603},
+                                                                 {"message", "too many requests in flight"},
+                                                                 {"data", json::object({{"reason", "overloaded"}})}}));
     s.cancel("0");
     CHECK(s.handlers.here() == 255);
     s.send(request_line("\"p\"", "ping"));
@@ -485,17 +488,20 @@ TEST_CASE("F10: a nested request that cannot be delivered fails at once") {
     }
     SUBCASE("for a request that has ended") {
         std::optional<context> saved;
-        s.tool("save", [&](context& ctx) {
-            saved = ctx;
-            return "saved";
-        }, {.quick = true});
+        s.tool("save",
+               [&](context& ctx) {
+                   saved = ctx;
+                   return "saved";
+               },
+               {.quick = true});
         s.start("2025-11-25");
         s.call("1", "save");
         s.tool("ask-for-another", [&](context&) -> task<std::string> { return ask(*saved); });
         s.seen.take();
         s.call("2", "ask-for-another");
         CHECK(s.answer("2") == "cancelled");
-        for (const json::value& asked : s.seen.with_method("sampling/createMessage")) FAIL_CHECK(json::to_string(asked));
+        for (const json::value& asked : s.seen.with_method("sampling/createMessage"))
+            FAIL_CHECK(json::to_string(asked));
         saved.reset();
     }
     SUBCASE("behind more output than the peer takes") {
@@ -515,7 +521,9 @@ TEST_CASE("F10: a nested request that cannot be delivered fails at once") {
 
 TEST_CASE("F11: an error of the machinery that starts a handler is an answer, not the end of the connection") {
     peer_under_test p(rpc::role::server);
-    p.on["broken"] = [](std::shared_ptr<rpc::request>) -> task<std::string> { throw std::system_error(EAGAIN, std::generic_category()); };
+    p.on["broken"] = [](std::shared_ptr<rpc::request>) -> task<std::string> {
+        throw std::system_error(EAGAIN, std::generic_category());
+    };
     p.send(request_line("1", "broken"));
     CHECK(p.seen.answer("1") == "error -32603 internal error");
     p.send(request_line("2", "fine"));

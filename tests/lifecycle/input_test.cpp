@@ -55,7 +55,8 @@ TEST_CASE("E0, E1: the client role never replies to what it cannot read") {
     peer_under_test c(rpc::role::client);
     auto& a = c.ask("tools/list");
     std::string id = json::to_string(json::parse(c.seen.take().at(0))["id"]);
-    for (const char* bad : {"oops", "[]", "7", "{}", R"({"jsonrpc":"1.0","id":1,"method":"x"})", R"({"jsonrpc":"2.0","id":null,"method":"x"})"}) {
+    for (const char* bad : {"oops", "[]", "7", "{}", R"({"jsonrpc":"1.0","id":1,"method":"x"})",
+                            R"({"jsonrpc":"2.0","id":null,"method":"x"})"}) {
         c.wire->feed(std::string(bad) + "\n");
         c.loop->run();
     }
@@ -81,7 +82,9 @@ TEST_CASE("E0: anonymous errors are limited by the second, and reading goes on")
 TEST_CASE("E2: empty lines, blanks, a carriage return and a byte order mark are nobody's business") {
     server_under_test s;
     s.start();
-    s.wire->feed("\xEF\xBB\xBF" "\r\n");
+    s.wire->feed(
+        "\xEF\xBB\xBF"
+        "\r\n");
     s.wire->feed("\n\n\r\n   \n\t\r\n");
     s.loop->run();
     CHECK(s.seen.take().empty());
@@ -140,7 +143,8 @@ TEST_CASE("E3: a line that is too long is skipped, however it is cut, and the ne
         {R"({"jsonrpc":"2.0","id":"seven","method":"x","params":")" + filler + "\"}", "\"seven\" -32600"},
         {R"({"jsonrpc":"2.0","params":{"x":")" + filler + R"("},"id":7,"method":"x"})", "no id -32600"},
         {filler, "no id -32600"},
-        {R"({"jsonrpc":"2.0","id":7,"method":"ping"})" + std::string(970, ' '), ""},  // one byte too many, by chance blank
+        {R"({"jsonrpc":"2.0","id":7,"method":"ping"})" + std::string(970, ' '),
+         ""},  // one byte too many, by chance blank
     };
     for (const auto& c : cases) {
         for (std::size_t piece : {1U, 7U, 333U, 999U, 1000U, 1001U, 100'000U}) {
@@ -223,7 +227,14 @@ TEST_CASE("E10: params that are no object, or of wrong types for the method, are
     add_echo(s);
     s.start("2025-11-25");
     const char* params[] = {
-        "[]", "7", "\"x\"", "null", R"({"name":7})", "{}", R"({"name":"echo","arguments":[]})", R"({"name":"echo","arguments":"x"})",
+        "[]",
+        "7",
+        "\"x\"",
+        "null",
+        R"({"name":7})",
+        "{}",
+        R"({"name":"echo","arguments":[]})",
+        R"({"name":"echo","arguments":"x"})",
     };
     int id = 0;
     for (const char* each : params) {
@@ -281,12 +292,14 @@ TEST_CASE("E11: an initialize that is refused leaves the connection as it was") 
 TEST_CASE("E12: a modern request with a version that is not ours is told which are") {
     server_under_test s;
     s.start();
-    s.send(request_line("1", "tools/list",
-                        R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}})"));
+    s.send(request_line(
+        "1", "tools/list",
+        R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2099-01-01","io.modelcontextprotocol/clientCapabilities":{}}})"));
     json::value e = s.seen.answer_message("1")["error"];
     CHECK(e["code"].if_int() == -32022);
     CHECK(e["data"]["requested"].if_string() == "2099-01-01");
-    CHECK(json::to_string(e["data"]["supported"]) == R"(["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"])");
+    CHECK(json::to_string(e["data"]["supported"]) ==
+          R"(["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"])");
     s.send(modern_line("2", "tools/list"));
     CHECK(s.seen.answer_message("2").contains("result"));
 }
@@ -310,7 +323,8 @@ TEST_CASE("E13: a modern server ignores responses, a modern client ignores reque
     c.wire->feed(request_line("1", "ping") + "\n");
     c.loop->run();
     CHECK(c.seen.take().empty());
-    CHECK(std::none_of(c.events.begin(), c.events.end(), [](const std::string& e) { return e.starts_with("request"); }));
+    CHECK(
+        std::none_of(c.events.begin(), c.events.end(), [](const std::string& e) { return e.starts_with("request"); }));
     CHECK(std::any_of(c.events.begin(), c.events.end(), [](const std::string& e) { return e.starts_with("report"); }));
 }
 
@@ -320,7 +334,8 @@ TEST_CASE("J6: a flood of bad input fills neither the log nor a line of it") {
     for (int second = 0; second < 5; ++second) {
         for (int i = 0; i < 2000; ++i) {
             s.wire->feed("oops\n");
-            s.wire->feed(R"({"jsonrpc":"2.0","error":{"code":1,"message":")" + std::string(3000, 'x') + "\\u001b[31m\\n\"}}\n");
+            s.wire->feed(R"({"jsonrpc":"2.0","error":{"code":1,"message":")" + std::string(3000, 'x') +
+                         "\\u001b[31m\\n\"}}\n");
         }
         s.loop->run();
         s.advance(1s);

@@ -70,7 +70,9 @@ TEST_CASE("J1: a million progress calls of a worker, whoever is faster") {
     s.start("2025-11-25");
     s.wire->stall();
     s.call("1", "busy", "{}", "1");
-    SUBCASE("the loop runs along") { s.until([&] { return s.in_flight() == 0; }); }
+    SUBCASE("the loop runs along") {
+        s.until([&] { return s.in_flight() == 0; });
+    }
     SUBCASE("the loop runs afterwards") { s.settle_workers(); }
     check_end(s);
 }

@@ -24,32 +24,43 @@ constexpr const char* legacy_versions[] = {"2024-11-05", "2025-03-26", "2025-06-
 
 void add_tools(server_under_test& s) {
     s.tool("sum", [](sum_args in) { return sum_result{in.a + in.b}; },
-           {.title = "Sum", .quick = true, .annotations = json::object({{"readOnlyHint", true}}), .meta = json::object({{"com.example/x", 1}})});
+           {.title = "Sum",
+            .quick = true,
+            .annotations = json::object({{"readOnlyHint", true}}),
+            .meta = json::object({{"com.example/x", 1}})});
     s.tool("text", [] { return "plain"; }, {.quick = true});
     s.tool("fails", [] { return tool_result::failure("no luck"); }, {.quick = true});
-    s.tool("listed", [] {
-        tool_result r;
-        r.structured = json::array({1, 2});
-        return r;
-    }, {.quick = true});
-    s.tool("logs", [](context& ctx) {
-        for (log_level l : {log_level::debug, log_level::info, log_level::warning, log_level::error, log_level::emergency}) {
-            ctx.log(l, std::string(name_of(l)), "tests");
-        }
-        ctx.progress(1, {}, "with a message");
-        return "logged";
-    }, {.quick = true});
-    s.tool("who", [](context& ctx) {
-        return std::string(ctx.protocol_version()) + " " + json::to_string(ctx.client_info()["name"]) + " " +
-               json::to_string(ctx.client_capabilities());
-    }, {.quick = true});
+    s.tool("listed",
+           [] {
+               tool_result r;
+               r.structured = json::array({1, 2});
+               return r;
+           },
+           {.quick = true});
+    s.tool("logs",
+           [](context& ctx) {
+               for (log_level l :
+                    {log_level::debug, log_level::info, log_level::warning, log_level::error, log_level::emergency}) {
+                   ctx.log(l, std::string(name_of(l)), "tests");
+               }
+               ctx.progress(1, {}, "with a message");
+               return "logged";
+           },
+           {.quick = true});
+    s.tool("who",
+           [](context& ctx) {
+               return std::string(ctx.protocol_version()) + " " + json::to_string(ctx.client_info()["name"]) + " " +
+                      json::to_string(ctx.client_capabilities());
+           },
+           {.quick = true});
 }
 
 bool from_2025_06(std::string_view version) { return version >= "2025-06-18"; }
 
 lines levels(tap& t) {
     lines all;
-    for (const json::value& m : t.with_method("notifications/message")) all.emplace_back(m["params"]["level"].as_string());
+    for (const json::value& m : t.with_method("notifications/message"))
+        all.emplace_back(m["params"]["level"].as_string());
     return all;
 }
 
@@ -121,8 +132,9 @@ TEST_CASE("BASE-06: every error has an integer code and a message") {
     server_under_test s;
     add_tools(s);
     s.start("2025-11-25");
-    for (const char* bad : {"oops", "[]", "7", R"({"jsonrpc":"2.0","id":1})", R"({"jsonrpc":"2.0","id":2,"method":"nope"})",
-                            R"({"jsonrpc":"2.0","id":3,"method":"tools/call"})"}) {
+    for (const char* bad :
+         {"oops", "[]", "7", R"({"jsonrpc":"2.0","id":1})", R"({"jsonrpc":"2.0","id":2,"method":"nope"})",
+          R"({"jsonrpc":"2.0","id":3,"method":"tools/call"})"}) {
         s.later(bad);
     }
     s.loop->run();
@@ -138,8 +150,9 @@ TEST_CASE("BASE-06: every error has an integer code and a message") {
 TEST_CASE("BASE-07, A11: no notification is ever answered") {
     server_under_test s;
     s.start("2025-11-25");
-    for (const char* method : {"notifications/initialized", "notifications/unknown", "tools/call", "ping", "initialize",
-                               "notifications/roots/list_changed", "notifications/cancelled", "notifications/progress"}) {
+    for (const char* method :
+         {"notifications/initialized", "notifications/unknown", "tools/call", "ping", "initialize",
+          "notifications/roots/list_changed", "notifications/cancelled", "notifications/progress"}) {
         for (const char* params : {"", "{}", "[]", "7", "null", R"({"requestId":true})", R"({"progressToken":{}})"}) {
             s.send(notification_line(method, params));
         }
@@ -205,13 +218,15 @@ TEST_CASE("BASE-08, BASE-09, E5: any other revision, and initialize, know no bat
     }
 }
 
-TEST_CASE("VER-01, VER-18, CACHE-01: server/discover says versions, capabilities, how long that is good, and who speaks") {
+TEST_CASE(
+    "VER-01, VER-18, CACHE-01: server/discover says versions, capabilities, how long that is good, and who speaks") {
     server_under_test s({.instructions = "Use it well"});
     s.start();
     s.send(modern_line("1", "server/discover"));
     json::value r = s.seen.answer_message("1")["result"];
     CHECK(r["resultType"].if_string() == "complete");
-    CHECK(json::to_string(r["supportedVersions"]) == R"(["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"])");
+    CHECK(json::to_string(r["supportedVersions"]) ==
+          R"(["2026-07-28","2025-11-25","2025-06-18","2025-03-26","2024-11-05"])");
     CHECK(r["capabilities"]["tools"].is_object());
     CHECK(r["capabilities"]["logging"].is_object());
     CHECK(r["instructions"].if_string() == "Use it well");
@@ -254,8 +269,9 @@ TEST_CASE("VER-02, E12: an unsupported version is refused with what is supported
     add_tools(s);
     s.start();
     for (const char* method : {"server/discover", "tools/list", "tools/call", "nope"}) {
-        s.send(request_line("1", method,
-                            R"({"name":"text","_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}})"));
+        s.send(request_line(
+            "1", method,
+            R"({"name":"text","_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}})"));
         json::value e = s.seen.answer_message("1")["error"];
         CHECK(e["code"].if_int() == -32022);
         CHECK(e["data"]["requested"].if_string() == "2025-11-25");
@@ -292,12 +308,14 @@ TEST_CASE("BASE-18, META: what a modern request says of its client counts for th
     server_under_test s;
     add_tools(s);
     s.start();
-    s.send(modern_line("1", "tools/call", R"("name":"who")", R"("io.modelcontextprotocol/clientInfo":{"name":"one","version":"1"})"));
+    s.send(modern_line("1", "tools/call", R"("name":"who")",
+                       R"("io.modelcontextprotocol/clientInfo":{"name":"one","version":"1"})"));
     CHECK(s.answer("1") == "2026-07-28 \"one\" {}");
     s.send(modern_line("2", "tools/call", R"("name":"who")"));
     CHECK(s.answer("2") == "2026-07-28 null {}");
-    s.send(request_line("3", "tools/call",
-                        R"({"name":"who","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}})"));
+    s.send(request_line(
+        "3", "tools/call",
+        R"({"name":"who","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}})"));
     CHECK(s.answer("3") == "2026-07-28 null {\"sampling\":{}}");
 }
 
@@ -365,7 +383,8 @@ TEST_CASE("TOOL-04, TOOL-11: structured content goes with its text, where the re
     }
 }
 
-TEST_CASE("TOOL-12, TOOL-13: a failing tool is a result, an unknown one an error, bad arguments what the revision says") {
+TEST_CASE(
+    "TOOL-12, TOOL-13: a failing tool is a result, an unknown one an error, bad arguments what the revision says") {
     for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}) {
         CAPTURE(version);
         bool modern = std::string_view(version) == "2026-07-28";

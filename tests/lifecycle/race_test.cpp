@@ -159,7 +159,8 @@ TEST_CASE("A1: the same for any three events in the order a shuffle gives them")
             std::vector<event_kind> some(std::begin(all_events), std::end(all_events));
             std::shuffle(some.begin(), some.end(), random);
             some.resize(3);
-            if (!sensible(some[0], some[1]) || !sensible(some[0], some[2]) || !sensible(some[1], some[2])) some.pop_back();
+            if (!sensible(some[0], some[1]) || !sensible(some[0], some[2]) || !sensible(some[1], some[2]))
+                some.pop_back();
             if (!sensible(some[0], some[1])) some.pop_back();
             parked_request r(worker, seed);
             for (event_kind e : some) r.prepare(e);

@@ -37,8 +37,9 @@ struct served {
     }
     void connect() {
         s->serve(loop, wire->open(), [this](const connection_end& end) { ends.push_back(end); });
-        send(request_line("0", "initialize",
-                          R"({"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"t","version":"0"}})"));
+        send(request_line(
+            "0", "initialize",
+            R"({"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"t","version":"0"}})"));
         seen.take();
     }
     void send(std::string line) {
@@ -148,11 +149,13 @@ TEST_CASE("F6: a handler may ask its server to stop, and may not wait for it") {
             refused.emplace_back(e.what());
         }
     };
-    t.s->add_tool("quick", "", [&] {
-        try_to_wait();
-        t.s->request_stop();
-        return "stopped";
-    }, {.quick = true});
+    t.s->add_tool("quick", "",
+                  [&] {
+                      try_to_wait();
+                      t.s->request_stop();
+                      return "stopped";
+                  },
+                  {.quick = true});
     t.s->add_tool("coroutine", "", [&](context& ctx) -> task<std::string> {
         co_await ctx.yield();
         try_to_wait();

@@ -56,9 +56,9 @@ public:
     }
 
     void open_session(const char* version = "2025-11-25") {
-        keel::json::value answer = ask(
-            std::string(R"({"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":")") + version +
-            R"(","capabilities":{"roots":{}},"clientInfo":{"name":"test","version":"1"}}})");
+        keel::json::value answer =
+            ask(std::string(R"({"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":")") +
+                version + R"(","capabilities":{"roots":{}},"clientInfo":{"name":"test","version":"1"}}})");
         REQUIRE(answer["result"]["protocolVersion"] == keel::json::value(version));
         send(R"({"jsonrpc":"2.0","method":"notifications/initialized"})");
     }

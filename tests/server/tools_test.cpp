@@ -137,7 +137,8 @@ TEST_CASE("the open form takes a schema and JSON, as a function and as a corouti
     keel::tool_description about;
     about.name = "open";
     about.input_schema = json::parse(R"({"type":"object","x-unknown":1})");
-    f.server.add_tool(about, [](keel::context&, const json::value& in) { return keel::tool_result(json::to_string(in)); });
+    f.server.add_tool(about,
+                      [](keel::context&, const json::value& in) { return keel::tool_result(json::to_string(in)); });
     about.name = "open-task";
     f.server.add_tool(about, [](keel::context ctx, json::value in) -> keel::task<keel::tool_result> {
         co_await ctx.yield();
@@ -170,7 +171,8 @@ TEST_CASE("TOOL-08: a wrong registration is refused with a message that names th
     CHECK(message({.name = "x", .input_schema = {}}) == "keel: tool \"x\": input_schema: must be a JSON object");
     CHECK(message({.name = "x", .input_schema = json::object()}) ==
           "keel: tool \"x\": input_schema: must have \"type\": \"object\"");
-    CHECK(message({.name = "x", .description = "\xff", .input_schema = good}) == "keel: tool \"x\": description: is not UTF-8");
+    CHECK(message({.name = "x", .description = "\xff", .input_schema = good}) ==
+          "keel: tool \"x\": description: is not UTF-8");
     CHECK(message({.name = "x", .input_schema = good}) == "");
     CHECK_THROWS_AS(s.add_tool(keel::tool_description{.name = "x", .input_schema = good},
                                std::function<keel::tool_result(keel::context&, const json::value&)>()),

@@ -50,8 +50,7 @@ struct server_settings {
 class server_under_test {
 public:
     explicit server_under_test(server_settings how = {})
-        : settings(std::move(how)), loop(make_loop(settings.seed)), wire(std::make_shared<script>(loop)),
-          seen(wire) {
+        : settings(std::move(how)), loop(make_loop(settings.seed)), wire(std::make_shared<script>(loop)), seen(wire) {
         implementation about;
         about.name = "under-test";
         about.version = "1.0";
@@ -97,9 +96,7 @@ public:
     // ---- the client ----
 
     /// Opens the connection; with a version also the handshake of the older revisions, which is then forgotten by the tap.
-    void start() {
-        session->start(loop, wire->open(), settings.bounds);
-    }
+    void start() { session->start(loop, wire->open(), settings.bounds); }
     void start(std::string_view version) {
         start();
         send(initialize_line("\"init\"", version));
@@ -124,7 +121,8 @@ public:
         if (!settings.quiet) seen.note_input(bytes);
         wire->feed(std::move(bytes));
     }
-    void call(std::string_view id, std::string_view tool_name, std::string_view arguments = "{}", std::string_view token = "") {
+    void call(std::string_view id, std::string_view tool_name, std::string_view arguments = "{}",
+              std::string_view token = "") {
         send(call_line(id, tool_name, arguments, token));
     }
     void cancel(std::string_view id, std::string_view reason = "") { send(cancel_line(id, reason)); }
@@ -273,7 +271,8 @@ public:
         explicit asked(keel::loop& l) : line(l) {}
         detail::activity line;
         std::string name;
-        std::string outcome;  // "" while it waits; JSON of the result, or "kind: message" / "code message" / "cancelled"
+        std::string
+            outcome;  // "" while it waits; JSON of the result, or "kind: message" / "code message" / "cancelled"
         std::size_t settled = 0;
     };
     /// Asks in a step of its own. The object is kept until the end of the test.
@@ -346,7 +345,8 @@ private:
             } catch (const cancelled&) {
                 a.outcome = "cancelled";
             } catch (const error& e) {
-                a.outcome = e.kind() == error_kind::rejected ? std::to_string(e.code()) : std::string(name_of(e.kind()));
+                a.outcome =
+                    e.kind() == error_kind::rejected ? std::to_string(e.code()) : std::string(name_of(e.kind()));
                 a.outcome += std::string(": ") + e.what();
             }
         }

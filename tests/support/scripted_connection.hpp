@@ -171,8 +171,6 @@ private:
     std::shared_ptr<script> script_;
 };
 
-inline std::unique_ptr<connection> script::open() {
-    return std::make_unique<end>(shared_from_this());
-}
+inline std::unique_ptr<connection> script::open() { return std::make_unique<end>(shared_from_this()); }
 
 }  // namespace keel::test

@@ -62,7 +62,8 @@ inline std::string modern_line(std::string_view id, std::string_view method, std
 }
 inline std::string modern_call_line(std::string_view id, std::string_view tool, std::string_view arguments = "{}",
                                     std::string_view token = "") {
-    return modern_line(id, "tools/call", R"("name":")" + std::string(tool) + R"(","arguments":)" + std::string(arguments),
+    return modern_line(id, "tools/call",
+                       R"("name":")" + std::string(tool) + R"(","arguments":)" + std::string(arguments),
                        token.empty() ? std::string() : R"("progressToken":)" + std::string(token));
 }
 inline std::string cancel_line(std::string_view id, std::string_view reason = "") {
@@ -79,8 +80,8 @@ inline std::string error_line(std::string_view id, int code, std::string_view me
     return out + R"(,"error":{"code":)" + std::to_string(code) + R"(,"message":")" + std::string(message) + "\"}}";
 }
 inline std::string progress_line(std::string_view token, std::string_view progress) {
-    return notification_line("notifications/progress",
-                             R"({"progressToken":)" + std::string(token) + R"(,"progress":)" + std::string(progress) + "}");
+    return notification_line("notifications/progress", R"({"progressToken":)" + std::string(token) + R"(,"progress":)" +
+                                                           std::string(progress) + "}");
 }
 
 /// Every message that was written completely, and the ledger: at most one answer per request, nothing about a request
@@ -210,11 +211,13 @@ private:
             if (v["method"].as_string() == "notifications/progress") {
                 auto owner = owner_of_token_.find(json::to_string(v["params"]["progressToken"]));
                 if (owner == owner_of_token_.end()) problems_.push_back("progress nobody asked for: " + text);
-                else if (answers_[owner->second] >= asked_[owner->second]) problems_.push_back("progress after the answer: " + text);
+                else if (answers_[owner->second] >= asked_[owner->second])
+                    problems_.push_back("progress after the answer: " + text);
             }
             return;
         }
-        if (v.contains("result") == v.contains("error")) problems_.push_back("neither result nor error, or both: " + text);
+        if (v.contains("result") == v.contains("error"))
+            problems_.push_back("neither result nor error, or both: " + text);
         if (!v.contains("id")) return;
         std::string id = json::to_string(v["id"]);
         last_answer_[id] = text;

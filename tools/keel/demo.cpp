@@ -46,8 +46,7 @@ task<std::string> sleep(context& ctx, sleep_args in) {
 tool_result fail(fail_args in) {
     switch (in.kind) {
         case failure_kind::tool: return tool_result::failure("the tool failed, as asked");
-        case failure_kind::protocol:
-            throw error(1001, "a protocol error, as asked", json::object({{"asked", true}}));
+        case failure_kind::protocol: throw error(1001, "a protocol error, as asked", json::object({{"asked", true}}));
         case failure_kind::exception: break;
     }
     throw std::runtime_error("an exception whose text stays here");
@@ -74,7 +73,8 @@ void add_tools(server& s) {
     s.add_tool("add", "Adds two numbers", [](add_args in) { return in.a + in.b; }, {.quick = true});
     s.add_tool("sleep", "Waits, with progress; can be cancelled", &sleep);
     s.add_tool("fail", "Fails in the way you choose", &fail, {.quick = true});
-    s.add_tool("ask_roots", "Asks the client for its roots in the middle of the call (revisions up to 2025-11-25)", &ask_roots);
+    s.add_tool("ask_roots", "Asks the client for its roots in the middle of the call (revisions up to 2025-11-25)",
+               &ask_roots);
 }
 
 }  // namespace keel::demo
