@@ -240,5 +240,20 @@ class Tcp(kp.DriveTest):
                 self.assertTrue(s.said())
 
 
+class BesideStdio(SocketTest):
+    def test_c13_the_program_ends_with_the_client_that_started_it(self):
+        """Served on both: end of standard input ends the program, and the socket's client hears of it."""
+        with Server("--stdio", "--unix", self.path()) as s:
+            self.announced(s)
+            with kp.SocketWire(kp.connect(self.path())) as w:
+                w.open()
+                s.open()
+                w.send(call(1, "sleep", {"ms": HOUR}))
+                w.ping()
+                s.end_input()
+                self.assertEqual(w.answer(1)["error"]["code"], -32603)
+            self.ends_well(s)
+
+
 if __name__ == "__main__":
     kp.main()

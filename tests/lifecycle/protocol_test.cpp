@@ -269,9 +269,7 @@ TEST_CASE("VER-02, E12: an unsupported version is refused with what is supported
     add_tools(s);
     s.start();
     for (const char* method : {"server/discover", "tools/list", "tools/call", "nope"}) {
-        s.send(request_line(
-            "1", method,
-            R"({"name":"text","_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25","io.modelcontextprotocol/clientCapabilities":{}}})"));
+        s.send(request_line("1", method, R"({"name":"text",)" + meta_with("\"2025-11-25\"") + "}"));
         json::value e = s.seen.answer_message("1")["error"];
         CHECK(e["code"].if_int() == -32022);
         CHECK(e["data"]["requested"].if_string() == "2025-11-25");
@@ -283,14 +281,14 @@ TEST_CASE("VER-02, E12: an unsupported version is refused with what is supported
 TEST_CASE("VER-08: a modern request without a required _meta member is invalid, one without clientInfo is served") {
     server_under_test s;
     s.start();
-    const char* bad[] = {
+    const std::string bad[] = {
         R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}})",
-        R"({"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":7}})",
-        R"({"_meta":{"io.modelcontextprotocol/protocolVersion":7,"io.modelcontextprotocol/clientCapabilities":{}}})",
-        R"({"_meta":{"io.modelcontextprotocol/protocolVersion":null,"io.modelcontextprotocol/clientCapabilities":{}}})",
+        "{" + meta_with("\"2026-07-28\"", "7") + "}",
+        "{" + meta_with("7") + "}",
+        "{" + meta_with("null") + "}",
     };
     int id = 0;
-    for (const char* params : bad) {
+    for (const std::string& params : bad) {
         CAPTURE(params);
         std::string n = std::to_string(++id);
         s.send(request_line(n, "tools/list", params));
@@ -313,9 +311,8 @@ TEST_CASE("BASE-18, META: what a modern request says of its client counts for th
     CHECK(s.answer("1") == "2026-07-28 \"one\" {}");
     s.send(modern_line("2", "tools/call", R"("name":"who")"));
     CHECK(s.answer("2") == "2026-07-28 null {}");
-    s.send(request_line(
-        "3", "tools/call",
-        R"({"name":"who","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"sampling":{}}}})"));
+    s.send(
+        request_line("3", "tools/call", R"({"name":"who",)" + meta_with("\"2026-07-28\"", R"({"sampling":{}})") + "}"));
     CHECK(s.answer("3") == "2026-07-28 null {\"sampling\":{}}");
 }
 

@@ -9,8 +9,12 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <latch>
+#include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 using namespace keel;
 using namespace keel::test;

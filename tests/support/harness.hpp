@@ -95,7 +95,7 @@ public:
 
     // ---- the client ----
 
-    /// Opens the connection; with a version also the handshake of the older revisions, which is then forgotten by the tap.
+    /// Opens the connection; with a version also the handshake of the older revisions, which the tap then forgets.
     void start() { session->start(loop, wire->open(), settings.bounds); }
     void start(std::string_view version) {
         start();
@@ -174,8 +174,8 @@ public:
         return false;
     }
 
-    /// Ends the connection as a client does that goes away in order, and checks that nothing is left. Handlers must be able
-    /// to end by then.
+    /// Ends the connection as a client does that goes away in order, and checks that nothing is left. Handlers must be
+    /// able to end by then.
     void finish() {
         if (!core) return;
         if (wire->started()) {

@@ -47,7 +47,12 @@ inline std::string call_line(std::string_view id, std::string_view tool, std::st
     if (!token.empty()) params += R"(,"_meta":{"progressToken":)" + std::string(token) + "}";
     return request_line(id, "tools/call", params + "}");
 }
-/// `_meta` as revision 2026-07-28 asks for it; `more` are further members of it.
+/// `_meta` of a request of the modern era, with any version (as JSON).
+inline std::string meta_with(std::string_view version, std::string_view capabilities = "{}") {
+    return R"("_meta":{"io.modelcontextprotocol/protocolVersion":)" + std::string(version) +
+           R"(,"io.modelcontextprotocol/clientCapabilities":)" + std::string(capabilities) + "}";
+}
+/// `more` are further members of it.
 inline std::string modern_meta(std::string_view more = "") {
     std::string out = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
                       R"("io.modelcontextprotocol/clientCapabilities":{})";
@@ -122,7 +127,7 @@ public:
         read();
         return answers_[std::string(id)];
     }
-    /// The last answer to that id in short: the text of a tool's result, the JSON of another, "error CODE MESSAGE", or "-".
+    /// The last answer to that id in short: a tool's text, the JSON of another result, "error CODE MESSAGE", or "-".
     std::string answer(std::string_view id) {
         json::value v = answer_message(id);
         if (v.is_null()) return "-";

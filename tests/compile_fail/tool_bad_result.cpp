@@ -1,0 +1,10 @@
+// expect: keel: a tool returns std::string, keel::content, keel::tool_result, a number, a described struct
+#include <keel/server.hpp>
+
+struct result {
+    int a = 0;
+};
+
+void add(keel::server& s) {
+    s.add_tool("add", "", [] { return result{}; });
+}

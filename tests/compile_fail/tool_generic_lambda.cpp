@@ -1,0 +1,6 @@
+// expect: keel: a tool is a function or an object with exactly one call operator (no generic lambda)
+#include <keel/server.hpp>
+
+void add(keel::server& s) {
+    s.add_tool("add", "", [](auto in) { return in; });
+}

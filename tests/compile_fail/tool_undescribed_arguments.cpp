@@ -1,0 +1,10 @@
+// expect: keel: the arguments of a tool are one struct with KEEL_DESCRIBE(type, members...)
+#include <keel/server.hpp>
+
+struct args {
+    int a = 0;
+};
+
+void add(keel::server& s) {
+    s.add_tool("add", "", [](args in) { return in.a; });
+}
