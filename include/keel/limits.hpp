@@ -20,6 +20,10 @@ struct limits {
     /// A request of ours without an answer: restarted by progress, and in all.
     duration request_idle = std::chrono::seconds(60);
     duration request_total = std::chrono::minutes(30);
+    /// A child process: to go by itself once its input has ended, to heed SIGTERM, to be gone after SIGKILL.
+    duration child_exit = std::chrono::seconds(2);
+    duration child_term = std::chrono::seconds(2);
+    duration child_reap = std::chrono::seconds(2);
 
     std::size_t max_message = 16 * 1024 * 1024;  // bytes of one line
     std::size_t max_depth = 512;                 // nesting of JSON

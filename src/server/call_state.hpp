@@ -21,6 +21,8 @@ struct client_facts {
     /// The least severe level that is sent; older revisions may change it at any time from the loop.
     std::atomic<int> log_level{static_cast<int>(keel::log_level::debug)};
     static constexpr int no_logs = 100;
+    /// Older revisions: the client has said notifications/initialized. Before that it is not to be asked anything.
+    std::atomic<bool> confirmed{false};
 };
 
 struct call_state {

@@ -52,6 +52,9 @@ task<json::value> context::request(std::string method, json::value params, durat
     if (protocol::is_modern(state->client->revision)) {
         throw error(error_kind::unavailable, "this revision of the protocol has no requests from server to client");
     }
+    if (!state->client->confirmed) {
+        throw error(error_kind::unavailable, "the client has not confirmed its initialization yet");
+    }
     detail::activity& here = co_await detail::this_activity{};
     if (&here.loop() != &state->request->loop()) {
         throw error(error_kind::unavailable, "asked on another loop than the request's own");

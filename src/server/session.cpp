@@ -37,7 +37,7 @@ void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, co
 }
 
 void session::on_notification(rpc::peer&, std::string_view method, const json::value*) {
-    if (method == "notifications/initialized" && era_ == era::legacy) initialized_ = true;
+    if (method == "notifications/initialized" && era_ == era::legacy) client_->confirmed = true;
 }
 
 void session::on_report(std::string_view text) {

@@ -73,7 +73,6 @@ private:
     std::shared_ptr<void> keep_;
 
     era era_ = era::unknown;
-    bool initialized_ = false;                      // legacy: the client has confirmed
     bool close_due_ = false;                        // closed before it was started
     std::shared_ptr<detail::client_facts> client_;  // legacy: of the whole session
 

@@ -168,7 +168,8 @@ class HangUp(kp.DriveTest):
     def test_c7_with_a_handler_waiting_on_the_client(self):
         """C7, D1: a request to the client is outstanding when the client is gone."""
         with Server(read=False) as s:
-            s.send(kp.initialize(capabilities={"roots": {}}), call(1, "ask_roots"))
+            s.send(kp.initialize(capabilities={"roots": {}}), kp.notification("notifications/initialized"),
+                   call(1, "ask_roots"))
             kp.until(lambda: kp.unread_bytes(s.in_fd) > 200, "the answer and the request in the pipe")
             s.hang_up_output()
             self.ends_well(s)

@@ -258,7 +258,6 @@ TEST_CASE("C7: also while reading is paused because the peer takes nothing") {
 }
 
 TEST_CASE("C9: after the end every way to say something is quiet, from any thread") {
-    std::optional<context> saved;
     peer_under_test p(rpc::role::server);
     std::shared_ptr<rpc::request> request;
     p.on["save"] = [&](std::shared_ptr<rpc::request> r) -> task<std::string> {

@@ -44,6 +44,7 @@ struct served {
         send(request_line(
             "0", "initialize",
             R"({"protocolVersion":"2025-11-25","capabilities":{"roots":{}},"clientInfo":{"name":"t","version":"0"}})"));
+        send(notification_line("notifications/initialized"));
         seen.take();
     }
     void send(std::string line) {
