@@ -1,4 +1,4 @@
-// Requests that we send: the waiting side of the contract (LIFECYCLE.md group D).
+// Requests that we send: the waiting side of the contract (docs/lifecycle.md, group D).
 
 #include "rpc/peer_core.hpp"
 #include "rpc/planted.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 
 // One end of a JSON-RPC connection as a state machine: events go in, actions come out. It has no threads, no
-// clock and no sockets, so a test can feed it every ordering of a set of events. LIFECYCLE.md is its contract; rule
+// clock and no sockets, so a test can feed it every ordering of a set of events. docs/lifecycle.md is its contract; rule
 // numbers in comments refer to it.
 
 #include "rpc/message.hpp"

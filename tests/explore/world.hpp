@@ -2,7 +2,7 @@
 
 // A peer_core together with everything around it (peer, handlers, writer, clock) and with a ledger of what the
 // contract says must have come of it. The ledger knows nothing of how the core works: it has the four-valued cell of
-// LIFECYCLE.md 0.2 for each request, and the order in which a connection ends.
+// docs/lifecycle.md for each request, and the order in which a connection ends.
 
 #include "explore/event.hpp"
 #include "rpc/peer_core.hpp"

@@ -1,4 +1,4 @@
-// LIFECYCLE.md group A over a server session: identity and the single answer.
+// The lifecycle contract, A, over a server session: identity and the single answer.
 
 #include "support/harness.hpp"
 

@@ -1,4 +1,4 @@
-// LIFECYCLE.md group D over a peer in the role of a client: requests that we send.
+// The lifecycle contract, D, over a peer in the role of a client: requests that we send.
 
 #include "support/harness.hpp"
 

@@ -1,4 +1,4 @@
-// LIFECYCLE.md group B over a server session: cancellation by the peer.
+// The lifecycle contract, B, over a server session: cancellation by the peer.
 
 #include "support/harness.hpp"
 

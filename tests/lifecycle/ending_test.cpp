@@ -1,4 +1,4 @@
-// LIFECYCLE.md groups C and G over a server session: the connection ends, or is ended.
+// The lifecycle contract, C and G, over a server session: the connection ends, or is ended.
 
 #include "support/harness.hpp"
 

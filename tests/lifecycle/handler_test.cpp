@@ -1,4 +1,4 @@
-// LIFECYCLE.md group F over a server session: what handlers may do and what becomes of them.
+// The lifecycle contract, F, over a server session: what handlers may do and what becomes of them.
 
 #include "support/harness.hpp"
 

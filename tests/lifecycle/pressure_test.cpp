@@ -1,4 +1,4 @@
-// LIFECYCLE.md group J over a server session: a peer that reads slowly costs a bounded amount.
+// The lifecycle contract, J, over a server session: a peer that reads slowly costs a bounded amount.
 
 #include "support/harness.hpp"
 

@@ -1,4 +1,4 @@
-// PROTOCOL.md over a server session: what the five revisions have in common and where they differ.
+// The protocol over a server session: what the five revisions have in common and where they differ.
 
 #include "support/harness.hpp"
 

@@ -1,4 +1,4 @@
-// The interleaving rules of LIFECYCLE.md: every ordered pair of events, then every order that a seeded shuffle of the
+// The interleaving rules of the lifecycle contract: every ordered pair of events, then every order that a seeded shuffle of the
 // loop's steps comes to, then real threads.
 
 #include "support/harness.hpp"

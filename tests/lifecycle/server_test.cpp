@@ -1,4 +1,4 @@
-// LIFECYCLE.md rules F6 and G1 to G4 for the server as a program sees it, on a loop that the test runs.
+// The lifecycle contract, rules F6 and G1 to G4 for the server as a program sees it, on a loop that the test runs.
 
 #include "support/gate.hpp"
 #include "support/manual_loop.hpp"
