@@ -1,4 +1,4 @@
-// The lifecycle contract, E over a server session and, over both roles of a peer: input that should not be there.
+// The lifecycle contract, E, over a server session and over both roles of a peer: input that should not be there.
 
 #include "support/harness.hpp"
 
