@@ -35,4 +35,15 @@ public:
     virtual void stop_timer(timer) noexcept = 0;
 };
 
+/// A duration may be "for as long as it takes".
+inline time_point after(time_point now, duration d) noexcept {
+    return d > time_point::max() - now ? time_point::max() : now + d;
+}
+
+/// A timer `d` from now; none, when that is never.
+inline loop::timer start_timer_after(loop& l, duration d, std::function<void()> work) {
+    time_point when = after(l.now(), d);
+    return when == time_point::max() ? 0 : l.start_timer(when, std::move(work));
+}
+
 }  // namespace keel

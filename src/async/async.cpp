@@ -3,8 +3,7 @@
 namespace keel {
 
 void sleep_for::arm() {
-    loop& l = current().loop();
-    timer_ = l.start_timer(l.now() + duration_, [this] { resume(); });
+    timer_ = start_timer_after(current().loop(), duration_, [this] { resume(); });
 }
 
 void sleep_for::interrupt() noexcept {

@@ -136,6 +136,11 @@ bool worker_pool::submit(std::function<void()> work) {
     return true;
 }
 
+std::size_t worker_pool::queued() const noexcept {
+    std::lock_guard lock(state_->mutex);
+    return state_->queue.size();
+}
+
 std::size_t worker_pool::busy() const noexcept {
     std::lock_guard lock(state_->mutex);
     return state_->busy;

@@ -30,6 +30,8 @@ public:
     /// False, and the work is dropped unrun, after shut_down. Throws std::system_error if not even one thread can be made.
     bool submit(std::function<void()> work);
 
+    /// Pieces of work that wait for a thread.
+    std::size_t queued() const noexcept;
     /// Pieces of work that are running.
     std::size_t busy() const noexcept;
     /// Threads that exist.

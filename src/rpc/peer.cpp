@@ -100,7 +100,21 @@ peer::peer(std::shared_ptr<keel::loop> loop, std::unique_ptr<connection> wire, r
 
 peer::~peer() { loop_->stop_timer(timer_); }
 
-void peer::start() { wire_->start(*this); }
+void peer::start() {
+    auto self = shared_from_this();
+    turn t(*this);
+    on_wire([this] { wire_->start(*this); });
+}
+
+// A connection that throws, out of descriptors perhaps, is a broken one. What it breaks is its own peer.
+template <class F>
+void peer::on_wire(F f) {
+    try {
+        f();
+    } catch (const std::exception& e) {
+        core_.on_read_error(e.what());
+    }
+}
 
 void peer::close(duration drain, serial from) {
     turn t(*this);
@@ -156,11 +170,14 @@ void peer::end_turn() {
     if (wire_closed_) return;
     if (core_.wants_pause() != reading_paused_) {
         reading_paused_ = !reading_paused_;
-        if (reading_paused_) {
-            wire_->pause();
-        } else {
-            wire_->resume();
-        }
+        on_wire([this] {
+            if (reading_paused_) {
+                wire_->pause();
+            } else {
+                wire_->resume();
+            }
+        });
+        if (core_.has_actions()) return end_turn();  // it broke
     }
     arm_timer();
 }
@@ -169,10 +186,12 @@ void peer::flush() {
     while (!write_blocked_ && !wire_closed_) {
         std::string_view pending = core_.pending_output();
         if (pending.empty()) return;
-        connection::written w = wire_->write(pending);
-        if (!w.failure.empty()) return core_.on_write_error(w.failure);
-        write_blocked_ = w.bytes < pending.size();
-        core_.on_written(w.bytes);
+        on_wire([&] {
+            connection::written w = wire_->write(pending);
+            if (!w.failure.empty()) return core_.on_write_error(w.failure);
+            write_blocked_ = w.bytes < pending.size();
+            core_.on_written(w.bytes);
+        });
     }
 }
 
@@ -244,7 +263,7 @@ void peer::carry_out(action& a) {
         loop_->stop_timer(std::exchange(timer_, 0));
         // Abandoned handlers keep their request alive themselves.
         requests_.clear();
-        user_.on_closed(end->cause, end->abandoned);
+        contain("end of the connection", [&] { user_.on_closed(end->cause, end->abandoned); });
     }
 }
 

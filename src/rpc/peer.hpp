@@ -83,6 +83,8 @@ private:
     void begin_handler(const start_handler& start);
     template <class F>
     bool contain(const char* what, F f);
+    template <class F>
+    void on_wire(F f);
     void flush();
     void arm_timer();
     void on_timer();

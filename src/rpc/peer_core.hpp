@@ -102,11 +102,6 @@ private:
     time_point at_{};
 };
 
-/// A duration may be "for as long as it takes".
-inline time_point after(time_point now, duration d) noexcept {
-    return d > time_point::max() - now ? time_point::max() : now + d;
-}
-
 struct call_options {
     duration idle{};  // zero takes the connection's default
     duration total{};

@@ -9,14 +9,17 @@ server::impl::impl(implementation about, server_options options)
 
 server::impl::~impl() { end_background(); }
 
-void server::impl::refuse_in_handler(const char* what) {
-    bool inside = server_side::in_handler_of(*core);
-    {
-        std::lock_guard lock(mutex);
-        if (background && background->here()) inside = true;
-        for (const auto& [key, s] : sessions) inside = inside || s.loop->here();
-    }
-    if (inside) {
+bool server::impl::in_handler() const {
+    if (server_side::in_handler_of(*core)) return true;
+    // A coroutine that has waited runs on its loop like anything else there.
+    std::lock_guard lock(mutex);
+    bool inside = background && background->here();
+    for (const auto& [key, s] : sessions) inside = inside || s.loop->here();
+    return inside;
+}
+
+void server::impl::refuse_in_handler(const char* what) const {
+    if (in_handler()) {
         throw std::logic_error(
             std::string("keel: server::") + what +
             " was called in a handler of this server, where it would wait for itself; use request_stop");
@@ -29,16 +32,18 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
                          std::function<void(const connection_end&)> ended) {
     std::uint64_t key = 0;
     std::shared_ptr<server_side::session> s;
+    const char* refusal = nullptr;
     {
         std::lock_guard lock(mutex);
-        if (stopping || sessions.size() >= core->options.max_connections) {
-            core->log(log_level::warning, stopping ? "connection refused: the server is stopping"
-                                                   : "connection refused: too many are open");
+        if (stopping) {
+            refusal = "the server is stopping";
+        } else if (sessions.size() >= core->options.max_connections) {
+            refusal = "too many connections are open";
         } else {
             key = next_session++;
             s = std::make_shared<server_side::session>(
-                core, [weak = weak_from_this(), key, ended](const connection_end& end) {
-                    if (ended) ended(end);
+                core, [weak = weak_from_this(), shared = core, key, ended](const connection_end& end) {
+                    tell(*shared, ended, end);
                     if (auto self = weak.lock()) self->session_ended(key, end);
                 });
             served& mine = sessions[key];
@@ -48,8 +53,9 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
     }
     if (!s) {
         connection_end refused;
-        refused.cause = "refused";
-        if (ended) ended(refused);
+        refused.cause = std::string("refused: ") + refusal;
+        core->log(log_level::warning, "connection " + refused.cause);
+        tell(*core, ended, refused);
         return;
     }
     // A std::function wants to be copyable.
@@ -61,7 +67,18 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
         connection_end gone;
         gone.cause = "the loop has ended";
         session_ended(key, gone);
-        if (ended) ended(gone);
+        tell(*core, ended, gone);
+    }
+}
+
+// A callback's failure is its own: what comes after it still happens.
+void server::impl::tell(const server_side::server_core& core, const std::function<void(const connection_end&)>& ended,
+                        const connection_end& end) {
+    if (!ended) return;
+    try {
+        ended(end);
+    } catch (const std::exception& e) {
+        core.log(log_level::error, std::string("the callback for the end of a connection failed: ") + e.what());
     }
 }
 
@@ -137,22 +154,28 @@ void server::impl::open(const std::shared_ptr<epoll_loop>& on, const endpoint& w
 }
 
 void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
-    std::vector<served> all;
+    std::vector<std::pair<std::uint64_t, served>> all;
     std::vector<listening> closing;
     {
         std::lock_guard lock(mutex);
         stopping = true;
-        for (const auto& [key, s] : sessions) all.push_back(s);
+        all.assign(sessions.begin(), sessions.end());
         closing.swap(listeners);
     }
     for (listening& each : closing) {
         if (each.loop->here()) each.at->close();
         else each.loop->post([l = std::move(each.at)] { l->close(); });
     }
-    for (const served& each : all) {
+    for (const auto& [key, each] : all) {
         auto close = [s = each.session, drain, keep] { s->close(drain, keep); };
-        if (each.loop->here()) close();
-        else each.loop->post(close);
+        if (each.loop->here()) {
+            close();
+        } else if (!each.loop->post(close)) {
+            // A loop of the caller's that is no more: nobody else will tell us that its sessions are over.
+            connection_end gone;
+            gone.cause = "the loop has ended";
+            session_ended(key, gone);
+        }
     }
     check_idle();
 }
@@ -161,6 +184,16 @@ connection_end server::impl::wait() {
     std::unique_lock lock(mutex);
     changed.wait(lock, [this] { return idle(); });
     return last;
+}
+
+void server::impl::wait_for_background() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [this] {
+        for (const auto& [key, s] : sessions) {
+            if (s.loop == background) return false;
+        }
+        return true;
+    });
 }
 
 void server::impl::end_background() {
@@ -189,19 +222,13 @@ server::server(implementation about, server_options options)
     : impl_(std::make_shared<impl>(std::move(about), std::move(options))) {}
 
 server::~server() {
+    bool inside = impl_->in_handler();
     // Sessions on loops of the caller's end there, in their own time: until then they keep what they need.
     impl_->request_stop({}, impl_);
     // A handler that destroys its own server cannot wait for it; what it still touches is kept by the requests.
-    if (server_side::in_handler_of(*impl_->core)) return;
-    bool background = false;
-    {
-        std::lock_guard lock(impl_->mutex);
-        background = impl_->background != nullptr;
-    }
-    if (background) {
-        impl_->wait();
-        impl_->end_background();
-    }
+    if (inside) return;
+    impl_->wait_for_background();
+    impl_->end_background();
     impl_->end_workers();
 }
 
@@ -251,6 +278,22 @@ bool server::remove_tool(std::string_view name) {
     return removed;
 }
 
+namespace {
+
+// What went wrong on the server's thread, as a value: an exception object is not carried from thread to thread.
+struct start_failure {
+    std::string what = {};
+    std::error_code code = {};
+
+    /// A system_error adds the code's own words again.
+    std::string without_code() const {
+        std::string tail = ": " + code.message();
+        return what.ends_with(tail) ? what.substr(0, what.size() - tail.size()) : what;
+    }
+};
+
+}  // namespace
+
 void server::start(endpoint where) {
     std::shared_ptr<epoll_loop> on;
     {
@@ -266,17 +309,25 @@ void server::start(endpoint where) {
         on = impl_->background;
     }
     // Opened on its own thread; the caller hears whether the address could be used.
-    std::promise<void> opened;
-    auto future = opened.get_future();
-    on->post([&] {
+    if (on->here()) return impl_->open(on, where, impl_->core->options.limits, false);
+    auto opened = std::make_shared<std::promise<start_failure>>();
+    auto future = opened->get_future();
+    bool posted = on->post([impl = impl_, on, where, opened] {
+        start_failure failed;
         try {
-            impl_->open(on, where, impl_->core->options.limits, false);
-            opened.set_value();
-        } catch (...) {  // thrown again on the caller's thread
-            opened.set_exception(std::current_exception());
+            impl->open(on, where, impl->core->options.limits, false);
+        } catch (const std::system_error& e) {
+            failed = {e.what(), e.code()};
+        } catch (const std::exception& e) {
+            failed = {e.what(), {}};
         }
+        opened->set_value(std::move(failed));
     });
-    future.get();
+    opened.reset();  // if the loop ends first, the promise is broken, and that is what the caller hears
+    if (!posted) throw std::runtime_error("keel: the server was stopped while it started");
+    start_failure failed = future.get();
+    if (failed.code) throw std::system_error(failed.code, failed.without_code());
+    if (!failed.what.empty()) throw std::runtime_error(failed.what);
 }
 
 std::string server::address() const {

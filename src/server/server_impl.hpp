@@ -38,7 +38,12 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     /// Ends the worker threads. The number that did not end in time.
     std::size_t end_workers();
     void tell_tools_changed();
-    void refuse_in_handler(const char* what);
+    bool in_handler() const;
+    void refuse_in_handler(const char* what) const;
+    /// Until no session is left on the thread of our own.
+    void wait_for_background();
+    static void tell(const server_side::server_core& core, const std::function<void(const connection_end&)>& ended,
+                     const connection_end& end);
 
     std::shared_ptr<server_side::server_core> core;
 

@@ -27,6 +27,7 @@ void session::close(duration drain, std::shared_ptr<void> keep) {
 
 void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
     const json::value& params = given ? *given : no_params;
+    take_totals();
     // The body decides the era: a request that carries its version is a modern one.
     const json::value& meta = params["_meta"];
     if (meta.contains(protocol::meta_key::protocol_version)) {
@@ -70,10 +71,12 @@ void session::on_closed(std::string_view cause, std::size_t abandoned) {
 
 void session::take_totals() {
     const rpc::counters& now = peer_->core().count();
-    server_->totals.requests += now.requests - told_.requests;
-    server_->totals.dropped_late += now.dropped_late - told_.dropped_late;
-    server_->totals.rejected_input += now.rejected_input - told_.rejected_input;
-    told_ = now;
+    auto take = [](std::atomic<std::uint64_t>& total, std::uint64_t count, std::uint64_t& told) {
+        if (count != told) total.fetch_add(count - std::exchange(told, count), std::memory_order_relaxed);
+    };
+    take(server_->totals.requests, now.requests, told_.requests);
+    take(server_->totals.dropped_late, now.dropped_late, told_.dropped_late);
+    take(server_->totals.rejected_input, now.rejected_input, told_.rejected_input);
 }
 
 void session::reject(rpc::serial id, int code, std::string message, json::value data) {

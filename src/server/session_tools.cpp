@@ -4,6 +4,10 @@
 
 #include <cxxabi.h>
 
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <stop_token>
 #include <system_error>
 
 namespace keel::server_side {
@@ -87,16 +91,41 @@ void session::run_quick(const incoming& in, const tool& t, const json::value& ar
     peer_->finish(in.id, text_);
 }
 
+namespace {
+
+/// A call that waits for a thread. It may wait for long, behind handlers that never end: when it is cancelled it gives
+/// back what the peer made us keep.
+class waiting_call {
+public:
+    waiting_call(std::stop_token token, const json::value& arguments)
+        : arguments_(arguments), drop_(std::move(token), [this] { take(); }) {}
+
+    /// The arguments, once; nothing when the call was cancelled meanwhile.
+    std::optional<json::value> take() {
+        std::lock_guard lock(mutex_);
+        return std::exchange(arguments_, std::nullopt);
+    }
+
+private:
+    std::mutex mutex_;  // the worker that begins and the loop that cancels meet here
+    std::optional<json::value> arguments_;
+    std::stop_callback<std::function<void()>> drop_;  // last: it may be called while we are made
+};
+
+}  // namespace
+
 void session::run_on_worker(const incoming& in, std::shared_ptr<const tool> t, const json::value& arguments) {
     context ctx = make_context(in);
     auto request = peer_->open_request(in.id);
-    auto job = [ctx = std::move(ctx), request, t = std::move(t), arguments, rev = in.rev, server = server_]() mutable {
-        if (request->stopped()) return request->finish({});  // cancelled before it could start (B1)
+    auto call = std::make_shared<waiting_call>(request->token(), arguments);
+    auto job = [ctx = std::move(ctx), request, t = std::move(t), call, rev = in.rev, server = server_]() mutable {
+        std::optional<json::value> given = call->take();
+        if (!given) return request->finish({});  // cancelled before it could start (B1)
         handler_mark mark(*server);
         detail::reply reply;
         std::string text;
         try {
-            t->plain(&ctx, arguments, reply);
+            t->plain(&ctx, *given, reply);
             write_tool_result(text, reply, rev, *server);
         } catch (abi::__forced_unwind&) {
             request->finish(outcome_of_failure(
@@ -107,13 +136,23 @@ void session::run_on_worker(const incoming& in, std::shared_ptr<const tool> t, c
         }
         request->finish(rpc::handler_outcome::of(std::move(text)));
     };
+    auto overloaded = [](const char* why) {
+        return rpc::failure{error_code::internal, why, json::object({{"reason", "overloaded"}})};
+    };
     rpc::handler_outcome refused;
     refused.what = rpc::handler_outcome::kind::failure;
-    refused.error = {error_code::internal, "server shutting down", {}};
     try {
-        if (server_->workers()->submit(std::move(job))) return;
+        auto pool = server_->workers();
+        // Calls that were given up while they waited no longer count as in flight, but they are still in this queue.
+        if (pool->queued() >= server_->options.limits.max_in_flight_total) {
+            refused.error = overloaded("too many calls wait for a thread");
+        } else if (pool->submit(std::move(job))) {
+            return;
+        } else {
+            refused.error = {error_code::internal, "server shutting down", {}};
+        }
     } catch (const std::system_error& e) {
-        refused.error = {error_code::internal, "no thread for this call", json::object({{"reason", "overloaded"}})};
+        refused.error = overloaded("no thread for this call");
         refused.log = e.what();
     }
     request->finish(std::move(refused));

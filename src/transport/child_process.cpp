@@ -114,11 +114,15 @@ public:
 
     /// Nobody is left to watch it: ends it here and now.
     void kill_and_reap() noexcept {
+        if (std::exchange(ended_, true)) return;
         ::kill(-pid_, SIGKILL);
         siginfo_t info{};
         while (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED) != 0 && errno == EINTR) {
         }
-        ended_ = true;
+        process_.end();
+        output_.end();
+        errors_.end();
+        auto keep = std::exchange(self_, nullptr);
     }
 
     // Its input has been closed with the wire (G6). What it still has to say is read, so that it can come to its end.
@@ -164,9 +168,26 @@ private:
         if (!ended_) ::kill(-pid_, number);
     }
 
+    // If the loop ends with the timer, nobody is left to see to the child but this.
+    struct last_resort {
+        explicit last_resort(std::shared_ptr<keeper> k) noexcept : kept(std::move(k)) {}
+        last_resort(const last_resort&) = delete;
+        last_resort& operator=(const last_resort&) = delete;
+        ~last_resort() {
+            if (!done && !kept->ended_) kept->kill_and_reap();
+        }
+        std::shared_ptr<keeper> kept;
+        bool done = false;
+    };
+
     template <class Step>
-    void next_step(duration after, Step step) {
-        timer_ = reactor_->start_timer(reactor_->now() + after, std::move(step));
+    void next_step(duration patience, Step step) {
+        auto guard = std::make_shared<last_resort>(shared_from_this());
+        timer_ = start_timer_after(*reactor_, patience, [guard, step = std::move(step)] {
+            guard->done = true;
+            step();
+        });
+        if (timer_ == 0) guard->done = true;  // as long as it takes
     }
 
     void on_process() {
@@ -252,13 +273,17 @@ started_child start_child(loop& l, const child_process& what, child_options opti
         ::fcntl(process.get(), F_SETFD, FD_CLOEXEC);
         kept = std::make_shared<keeper>(on, pid, std::move(process), std::move(drained), std::move(err.read),
                                         std::move(options));
+        kept->watch();
         auto wire = std::make_unique<transport::fd_connection>(
             on, std::move(out.read), std::move(in.write), "child " + what.command, [kept] { kept->wire_closed(); });
-        kept->watch();
         return {std::move(wire), pid};
     } catch (...) {  // whatever it was, the child must not stay behind
-        ::kill(-pid, SIGKILL);
-        ::waitpid(pid, nullptr, 0);
+        if (kept) {
+            kept->kill_and_reap();
+        } else {
+            ::kill(-pid, SIGKILL);
+            ::waitpid(pid, nullptr, 0);
+        }
         throw;
     }
 }

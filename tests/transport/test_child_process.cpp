@@ -216,3 +216,22 @@ TEST_CASE("a child gets its environment, its folder and the usual signals") {
     c.wire->close();
     on.until([&] { return end.has_value(); });
 }
+
+TEST_CASE("G6, G7: a child whose loop ends first is ended with it, whichever comes first") {
+    std::size_t before = open_descriptors();
+    for (bool wire_first : {true, false}) {
+        started_child c;
+        recorder heard;
+        {
+            on_asio on;
+            child_options options;
+            options.limits.child_exit = 1h;
+            c = start_child(on.loop(), {.command = "sh", .arguments = {"-c", "exec sleep 3600"}}, options);
+            c.wire->start(heard);
+            if (wire_first) c.wire->close();
+        }
+        c.wire.reset();
+        CHECK(has_no_children());
+    }
+    CHECK(open_descriptors() == before);
+}
