@@ -13,6 +13,4 @@ struct foreign {
 
 keel::task<int> seven();
 
-foreign wait() {
-    co_await seven();
-}
+foreign wait() { co_await seven(); }
