@@ -49,7 +49,8 @@ TEST_CASE("D1: a waiter that asks again when it fails is refused at once") {
     auto stubborn = [&]() -> task<void> {
         for (int i = 0; i < 2; ++i) {
             try {
-                co_await rpc::peer::ask(c.peer, nullptr, "tools/list", json::value(), {});
+                rpc::peer::call_options_with_progress how;
+                co_await rpc::peer::ask(c.peer, nullptr, "tools/list", json::value(), how);
             } catch (const error& e) {
                 second = name_of(e.kind());
             }
