@@ -516,7 +516,7 @@ struct pointed_member<Member Class::*> {
 };
 
 template <class Option, class... Options>
-inline constexpr bool has_option = (std::is_same_v<Option, Options> || ...);
+inline constexpr bool has_option = (std::is_same_v<Option, Options> || ...);  // NOLINT(misc-redundant-expression): a fold
 
 constexpr bool needs_no_escapes(std::string_view name) {
     for (char c : name) {

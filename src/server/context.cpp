@@ -33,7 +33,7 @@ void context::progress(double value, std::optional<double> total, std::string me
 void context::log(log_level level, json::value data, std::string logger) {
     if (static_cast<int>(level) < state_->client->log_level.load(std::memory_order_relaxed)) return;
     json::value params = json::object({{"level", name_of(level)}});
-    if (!logger.empty()) params.append("logger", std::move(logger));
+    if (!logger.empty()) params.append("logger", logger);
     params.append("data", std::move(data));
     std::string text;
     // A log message that cannot be written is not worth failing the call for.

@@ -45,7 +45,7 @@ std::vector<std::string> environment_of(const child_process& what) {
         for (const auto& [key, value] : what.environment) replaced = replaced || key == name;
         if (!replaced) all.emplace_back(text);
     }
-    for (const auto& [key, value] : what.environment) all.push_back(key + "=" + value);
+    for (const auto& [key, value] : what.environment) all.emplace_back(key).append("=").append(value);
     return all;
 }
 
