@@ -516,7 +516,8 @@ struct pointed_member<Member Class::*> {
 };
 
 template <class Option, class... Options>
-inline constexpr bool has_option = (std::is_same_v<Option, Options> || ...);  // NOLINT(misc-redundant-expression): a fold
+// NOLINTNEXTLINE(misc-redundant-expression): a fold, not the same thing twice
+inline constexpr bool has_option = (std::is_same_v<Option, Options> || ...);
 
 constexpr bool needs_no_escapes(std::string_view name) {
     for (char c : name) {
