@@ -9,6 +9,11 @@ server::impl::impl(implementation about, server_options options)
 
 server::impl::~impl() { end_background(); }
 
+bool server::impl::on_background() const {
+    std::lock_guard lock(mutex);
+    return background && background->here();
+}
+
 bool server::impl::in_handler() const {
     if (server_side::in_handler_of(*core)) return true;
     // A coroutine that has waited runs on its loop like anything else there.
@@ -222,7 +227,7 @@ server::server(implementation about, server_options options)
     : impl_(std::make_shared<impl>(std::move(about), std::move(options))) {}
 
 server::~server() {
-    bool inside = impl_->in_handler();
+    bool inside = server_side::in_handler_of(*impl_->core) || impl_->on_background();
     // Sessions on loops of the caller's end there, in their own time: until then they keep what they need.
     impl_->request_stop({}, impl_);
     // A handler that destroys its own server cannot wait for it; what it still touches is kept by the requests.

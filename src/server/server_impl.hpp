@@ -39,6 +39,7 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     std::size_t end_workers();
     void tell_tools_changed();
     bool in_handler() const;
+    bool on_background() const;
     void refuse_in_handler(const char* what) const;
     /// Until no session is left on the thread of our own.
     void wait_for_background();
