@@ -224,7 +224,8 @@ TEST_CASE("G1: a server is asked to stop from many threads, many times") {
         // What has been stopped serves nobody.
         bool refused = false;
         auto wire = std::make_shared<script>(t.loop);
-        t.s->serve(t.loop, wire->open(), [&](const connection_end& end) { refused = end.cause.starts_with("refused"); });
+        t.s->serve(t.loop, wire->open(),
+                   [&](const connection_end& end) { refused = end.cause.starts_with("refused"); });
         CHECK(refused);
         CHECK(wire->destroyed());
     }
