@@ -1,45 +1,82 @@
 #pragma once
 
-// What a tool gives back.
+// What tools, prompts and models say: blocks of content.
 
+#include <keel/decode_error.hpp>
 #include <keel/json.hpp>
+#include <keel/types.hpp>
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace keel {
 
-/// One block of content: text, or any other kind the protocol knows.
+/// One block of content: text, or any other kind the protocol knows. Where the peer's revision does not know the kind,
+/// a text that says what was there is sent in its place.
 class content {
 public:
+    content() = default;
     content(std::string text) : text_(std::move(text)) {}
     content(const char* text) : text_(text) {}
 
     /// `data` is Base64.
-    static content image(std::string data, std::string mime_type);
-    static content audio(std::string data, std::string mime_type);
-    /// A block as it goes over the wire. It must be an object with a "type".
+    static content image(std::string_view data, std::string_view mime_type);
+    static content audio(std::string_view data, std::string_view mime_type);
+    /// Bytes as they are; they are encoded here.
+    static content image_bytes(std::string_view bytes, std::string_view mime_type);
+    static content audio_bytes(std::string_view bytes, std::string_view mime_type);
+    /// Points at something that the client can read.
+    static content link(const resource& what);
+    /// Brings it along.
+    static content embed(const resource_contents& what);
+    /// A block as it goes over the wire. It must be an object with a "type"; one that is no such thing, or lacks what
+    /// its type needs, throws std::invalid_argument.
     static content block(json::value v);
 
+    // For sampling: a model that wants to use a tool, and what the tool gave.
+    static content tool_use(std::string_view id, std::string_view name, json::value input);
+    static content tool_answer(std::string_view tool_use_id, const std::vector<content>& blocks, bool is_error = false);
+
+    /// Who it is for, and how much it matters.
+    content& with(const annotations& notes);
+    /// `_meta`: an object.
+    content& with_meta(json::value meta);
+
+    /// "text", "image", …
+    std::string_view type() const noexcept;
+    /// Text and nothing else: no annotations, no `_meta`.
     bool is_text() const noexcept { return block_.is_null(); }
+    /// The text of a text block; "" for any other.
     const std::string& text() const noexcept { return text_; }
+    /// Anything but plain text, as it goes over the wire; null for plain text.
     const json::value& as_block() const noexcept { return block_; }
 
     /// Appends the block's JSON. False when it cannot be expressed.
     [[nodiscard]] bool write(std::string& out) const;
 
 private:
-    content() = default;
+    friend bool keel_decode(const json::value& from, content& into, decode_error& error);
+
+    json::value& changeable();
+
     std::string text_;
     json::value block_;
 };
 
+// For keel/describe.hpp.
+json::value keel_encode(const content& from);
+bool keel_decode(const json::value& from, content& into, decode_error& error);
+inline bool keel_write_json(std::string& out, const content& from) { return from.write(out); }
+
 /// The whole result of a tool call. A tool that fails in its own business says so here; that is a result, not an error.
 struct tool_result {
     std::vector<keel::content> content;
-    json::value structured;  // null: none
+    std::optional<json::value> structured;
     bool is_error = false;
+    json::value meta;  // `_meta`; null: none
 
     tool_result() = default;
     tool_result(std::string text) { content.emplace_back(std::move(text)); }

@@ -28,8 +28,11 @@ inline constexpr int invalid_request = -32600;
 inline constexpr int method_not_found = -32601;
 inline constexpr int invalid_params = -32602;
 inline constexpr int internal = -32603;
+inline constexpr int resource_not_found = -32002;  // up to 2025-11-25
+inline constexpr int header_mismatch = -32020;
 inline constexpr int missing_client_capability = -32021;
 inline constexpr int unsupported_protocol_version = -32022;
+inline constexpr int url_elicitation_required = -32042;  // 2025-11-25 alone
 inline constexpr int request_cancelled = -32800;
 }  // namespace error_code
 
@@ -40,9 +43,12 @@ public:
     error(int code, const std::string& message, json::value data = {})
         : std::runtime_error(message), kind_(error_kind::rejected), code_(code), data_(std::move(data)) {}
     error(error_kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+    /// The same with what a peer is to be told when nobody catches it.
+    error(error_kind kind, const std::string& message, int code, json::value data = {})
+        : std::runtime_error(message), kind_(kind), code_(code), data_(std::move(data)) {}
 
     error_kind kind() const noexcept { return kind_; }
-    /// The JSON-RPC code when kind is rejected, else 0.
+    /// The JSON-RPC code: as received when kind is rejected, else what a peer is told; 0 when there is none.
     int code() const noexcept { return code_; }
     const json::value& data() const noexcept { return data_; }
 

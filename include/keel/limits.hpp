@@ -25,6 +25,9 @@ struct limits {
     duration child_term = std::chrono::seconds(2);
     duration child_reap = std::chrono::seconds(2);
 
+    /// Changes of the same thing within this time are told to a subscriber as one.
+    duration notification_interval = std::chrono::milliseconds(50);
+
     std::size_t max_message = 16 * 1024 * 1024;  // bytes of one line
     std::size_t max_depth = 512;                 // nesting of JSON
     std::size_t max_batch = 1000;                // messages in one batch array
@@ -32,6 +35,9 @@ struct limits {
     std::size_t out_queue_soft = 1024 * 1024;    // above this, progress is merged and log messages are dropped
     std::size_t max_in_flight = 256;             // handlers of one connection
     std::size_t max_in_flight_total = 4096;      // handlers of one server
+    std::size_t max_listens = 64;                // open subscriptions/listen requests of one connection
+    std::size_t max_subscriptions = 1024;        // resources that one connection is subscribed to
+    std::size_t max_uri = 8 * 1024;              // bytes of the URI of one of them
     unsigned anonymous_errors_per_second = 10;   // errors that cannot carry an id
 };
 

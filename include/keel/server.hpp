@@ -1,6 +1,6 @@
 #pragma once
 
-// A server: tools, and the ways to serve them.
+// A server: what it offers, and the ways to serve it.
 //
 //     struct greet_args { std::string name; };
 //     KEEL_DESCRIBE(greet_args, name)
@@ -14,7 +14,12 @@
 #include <keel/connection.hpp>
 #include <keel/limits.hpp>
 #include <keel/loop.hpp>
+#include <keel/middleware.hpp>
+#include <keel/prompt_handler.hpp>
+#include <keel/resource.hpp>
+#include <keel/server_health.hpp>
 #include <keel/tool.hpp>
+#include <keel/types.hpp>
 
 #include <functional>
 #include <memory>
@@ -24,13 +29,20 @@
 
 namespace keel {
 
-/// Who serves. Name and version are told to every client.
-struct implementation {
-    std::string name = {};
-    std::string version = {};
-    std::string title = {};
-    std::string description = {};
-    std::string website_url = {};
+/// How the answers of multi-round requests (revision 2026-07-28) travel: see docs/asking.md.
+struct asking_options {
+    /// Keys that seal the state, each 32 bytes as 64 hexadecimal digits or Base64: the first seals, all of them open. Without
+    /// any, a random one is made, which no other process and no restart knows.
+    std::vector<std::string> keys = {};
+    /// Which service the state is for; the server's name by default. Replicas of one service share it.
+    std::string audience = {};
+    std::chrono::seconds expires_after = std::chrono::minutes(10);
+    unsigned max_rounds = 10;
+    std::size_t max_state = 64 * 1024;
+    /// A state is taken only once. It then cannot be replayed, and a client that lost our answer cannot repeat its call.
+    bool single_use = false;
+    /// What tells the time for expiry; the system's clock by default.
+    std::function<std::chrono::system_clock::time_point()> clock = {};
 };
 
 struct server_options {
@@ -41,6 +53,17 @@ struct server_options {
     unsigned worker_threads = 0;
     /// The most connections served at a time; more are refused.
     std::size_t max_connections = 1024;
+    /// The most entries in one answer to a list request.
+    std::size_t page_size = 1000;
+    /// How long clients may keep results, by method: "tools/list", "resources/read", "server/discover", …
+    std::map<std::string, cache_hint> cache = {};
+    /// Offered from the start, although nothing of the kind has been added yet.
+    bool declare_resources = false;
+    bool declare_prompts = false;
+    bool declare_completions = false;
+    /// Extensions of the protocol that this server speaks: identifier ("com.example/thing") and settings, an object.
+    std::map<std::string, json::value> extensions = {};
+    asking_options asking = {};
     /// What the library has to say: bad input, failed handlers. Called on any thread; must not throw. The library itself
     /// prints nothing.
     std::function<void(log_level, std::string_view)> log = {};
@@ -63,16 +86,6 @@ struct connection_end {
     std::size_t abandoned = 0;  // handlers that did not stop within their grace
 };
 
-/// What a server is doing: for the embedding program's own monitoring.
-struct server_health {
-    std::size_t connections = 0;
-    std::size_t in_flight = 0;
-    std::uint64_t requests = 0;
-    std::uint64_t dropped_late = 0;  // said after the request had ended
-    std::uint64_t rejected_input = 0;
-    std::uint64_t abandoned = 0;
-};
-
 /// Threads: everything may be called from any thread, also while serving.
 class server {
 public:
@@ -82,19 +95,92 @@ public:
     server(const server&) = delete;
     server& operator=(const server&) = delete;
 
+    // ---- what is offered; all of it may change while serving, and whoever subscribed is told ----
+
     /// A typed tool: `f` takes (context&, Args), (Args), (context&) or nothing, where Args is a described struct, and returns text,
     /// content, a tool_result, a number, a described struct, or a task of one of these. A plain function runs on a worker thread,
-    /// or on the loop with {.quick = true}. A tool of the same name is replaced.
+    /// or on the loop with {.quick = true}.
     template <class F>
     void add_tool(std::string name, std::string description, F f, tool_options options = {}) {
         add(detail::make_tool(std::move(name), std::move(description), std::move(f), std::move(options)));
     }
-
     /// The open form, for tools known only at run time: JSON in, result out.
     void add_tool(tool_description about, std::function<tool_result(context&, const json::value& arguments)> f);
     void add_tool(tool_description about, std::function<task<tool_result>(context, json::value arguments)> f);
     /// Calls that are running go on. False when there is no such tool.
     bool remove_tool(std::string_view name);
+
+    /// Something to read: `f` takes (context&) or nothing, and returns text, keel::bytes, resource_contents, several of these, a
+    /// read_result, or a task of one of these. It runs as a tool does.
+    template <class F>
+    void add_resource(resource about, F f, resource_options options = {}) {
+        bool quick = options.quick;
+        add(detail::resource_entry{std::move(about), detail::make_resource_handler(std::move(f), quick),
+                                   std::move(options)});
+    }
+    bool remove_resource(std::string_view uri);
+
+    /// A family of resources. `f` also takes a resource_request, or a described struct of the template's variables.
+    template <class F>
+    void add_resource_template(resource_template about, F f, template_options options = {}) {
+        bool quick = options.quick;
+        add(detail::template_entry{std::move(about), detail::make_resource_handler(std::move(f), quick),
+                                   std::move(options)});
+    }
+    bool remove_resource_template(std::string_view uri_template);
+
+    /// A prompt: `f` takes a described struct of texts (which are its arguments), or keel::prompt_arguments, and returns text, a
+    /// prompt_message, several of these, a prompt_result, or a task of one of these.
+    template <class F>
+    void add_prompt(std::string name, std::string description, F f, prompt_options options = {}) {
+        prompt about;
+        about.name = std::move(name);
+        about.title = options.title;
+        about.description = std::move(description);
+        about.icons = options.icons;
+        about.meta = options.meta;
+        add(detail::make_prompt(std::move(about), std::move(f), std::move(options)));
+    }
+    /// The same with arguments known only at run time.
+    template <class F>
+    void add_prompt(prompt about, F f, prompt_options options = {}) {
+        add(detail::make_prompt(std::move(about), std::move(f), std::move(options)));
+    }
+    bool remove_prompt(std::string_view name);
+
+    /// This resource has changed: tells whoever subscribed to it. Never waits; changes in quick succession are told as one.
+    void resource_updated(std::string_view uri);
+    /// The resources behind a template (its `list`) are others now.
+    void resources_changed();
+
+    /// A method of one's own. `f` takes (context&, const json::value& params), and returns the result: an object.
+    void add_method(std::string name, std::function<json::value(context&, const json::value& params)> f);
+    void add_method(std::string name, std::function<task<json::value>(context, json::value params)> f);
+    /// A notification of one's own. Called on the loop; must not block.
+    void add_notification(std::string name, std::function<void(std::string_view principal, const json::value& params)> f);
+
+    /// Around every request, in the order in which they are added: see keel/middleware.hpp. Before serving.
+    void use(middleware m);
+
+    /// Called before the first connection is served. What it returns is what context::state<T>() gives to handlers; it is kept
+    /// until the server has stopped, and let go in the reverse order. If it throws, serving fails. Before serving.
+    template <class F>
+    void on_start(F f) {
+        using made = std::invoke_result_t<F&>;
+        if constexpr (std::is_void_v<made>) {
+            add_start_hook([f = std::move(f)]() mutable -> detail::started_state {
+                f();
+                return {};
+            });
+        } else {
+            using state = typename made::element_type;  // a std::shared_ptr or std::unique_ptr
+            add_start_hook([f = std::move(f)]() mutable -> detail::started_state {
+                return {typeid(state), std::shared_ptr<state>(f())};
+            });
+        }
+    }
+    /// Called when the server has stopped: no handler runs any more, and what on_start made is still there.
+    void on_stop(std::function<void()> f);
 
     // ---- serving ----
 
@@ -105,9 +191,9 @@ public:
     std::string address() const;
 
     /// Serves one connection on a loop of the caller's (see keel/asio.hpp for one over an io_context). `ended` is called
-    /// on that loop when it is over.
+    /// on that loop when it is over. `principal` is who is on the other side, if the caller has established that.
     void serve(std::shared_ptr<loop> on, std::unique_ptr<connection> wire,
-               std::function<void(const connection_end&)> ended = {});
+               std::function<void(const connection_end&)> ended = {}, std::string principal = {});
 
     /// Begins to stop and returns: no new connections, running calls get `drain`, then everything ends within its bounds.
     void request_stop(duration drain = {});
@@ -122,6 +208,10 @@ public:
 
 private:
     void add(detail::tool_entry entry);
+    void add(detail::resource_entry entry);
+    void add(detail::template_entry entry);
+    void add(detail::prompt_entry entry);
+    void add_start_hook(std::function<detail::started_state()> f);
 
     struct impl;
     friend struct serving;  // keel::main and the signal handling beside it

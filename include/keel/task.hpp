@@ -34,10 +34,26 @@ void free_frame(void* frame, std::size_t bytes) noexcept;
 
 class activity;
 
+/// What a coroutine waits for, as far as it matters to whoever watches its activity.
+enum class waits_for : unsigned char {
+    something,
+    children,  // the tasks of a scope
+    answer,    // of the client, in a later call
+};
+
+/// Hears of every wait that begins in an activity and of every child that ends.
+class activity_watcher {
+public:
+    virtual void on_wait() noexcept = 0;
+
+protected:
+    ~activity_watcher() = default;
+};
+
 /// A point where a coroutine waits for something outside: the leaf of a chain of awaits.
 class wait {
 public:
-    wait() = default;
+    explicit wait(waits_for what = waits_for::something) noexcept : what_(what) {}
     wait(const wait&) = delete;
     wait& operator=(const wait&) = delete;
 
@@ -59,6 +75,8 @@ protected:
     }
     bool interrupted() const noexcept { return interrupted_; }
     activity& current() const noexcept { return *activity_; }
+    /// What was waited for is there; only the resumption is still to come.
+    void settle() noexcept { what_ = waits_for::something; }
 
     /// The activity was cancelled: stop waiting. Either call resume at once, or later when what is waited for has let go.
     virtual void interrupt() noexcept = 0;
@@ -70,6 +88,7 @@ private:
     activity* activity_ = nullptr;
     std::coroutine_handle<> waiting_;
     bool interrupted_ = false;
+    waits_for what_;
 };
 
 /// A root task and every task it awaits: one line of execution on one loop.
@@ -93,13 +112,25 @@ public:
         if (!stopped_) interruption_due_ = false;
     }
 
+    /// Also for children that are made from now on.
+    void watch(activity_watcher* w) noexcept { watcher_ = w; }
+    /// Its task has ended, though the object is still there.
+    void finish() noexcept {
+        finished_ = true;
+        if (watcher_) watcher_->on_wait();
+    }
+    /// Nothing in it can go on before the client has answered.
+    bool only_awaits_answers() const noexcept;
+
 private:
     friend class wait;
 
     keel::loop* loop_;
     wait* waiting_ = nullptr;
+    activity_watcher* watcher_ = nullptr;
     bool stopped_ = false;
     bool interruption_due_ = false;
+    bool finished_ = false;
 
     // The tree of activities: cancellation travels down.
     activity* parent_;
@@ -141,6 +172,7 @@ bool wait::begin(std::coroutine_handle<Promise> waiting) noexcept {
         return false;
     }
     activity_->waiting_ = this;
+    if (activity_->watcher_) activity_->watcher_->on_wait();
     return true;
 }
 

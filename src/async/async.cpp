@@ -54,7 +54,7 @@ struct scope::child {
 // is still stopping it.
 class scope::joiner final : public detail::wait {
 public:
-    explicit joiner(scope& s) noexcept : scope_(s) {}
+    explicit joiner(scope& s) noexcept : wait(detail::waits_for::children), scope_(s) {}
     ~joiner() = default;
 
     template <class Promise>
@@ -66,6 +66,7 @@ public:
     void await_resume() const { check(); }
     void wake() {
         woken_ = true;
+        settle();
         scope_.parent_.loop().post([this] { resume(); });
     }
 
@@ -102,6 +103,7 @@ void scope::spawn(task<void> work) {
 void scope::ended(child& c, std::exception_ptr failure) {
     --running_;
     c.ended = true;
+    c.line.finish();
     if (failure && c.line.stopped()) {
         // Being cancelled at our own wish is neither success nor failure.
         try {

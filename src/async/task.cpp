@@ -65,6 +65,7 @@ activity::activity(keel::loop& loop, activity* parent) noexcept : loop_(&loop), 
     next_ = parent_->first_child_;
     if (next_) next_->previous_ = this;
     parent_->first_child_ = this;
+    watcher_ = parent_->watcher_;
     if (parent_->stopped_) {
         stopped_ = true;
         interruption_due_ = true;
@@ -82,8 +83,18 @@ activity::~activity() {
     for (activity* child = first_child_; child;) {
         activity* following = child->next_;
         child->parent_ = child->next_ = child->previous_ = nullptr;
+        child->watcher_ = nullptr;
         child = following;
     }
+}
+
+bool activity::only_awaits_answers() const noexcept {
+    if (finished_) return true;
+    if (!waiting_ || waiting_->what_ == waits_for::something) return false;
+    for (const activity* child = first_child_; child; child = child->next_) {
+        if (!child->only_awaits_answers()) return false;
+    }
+    return true;
 }
 
 void activity::nudge() noexcept {

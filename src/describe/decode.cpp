@@ -86,6 +86,7 @@ std::string words_for(const type_table& t) {
         case shape::array: return "array";
         case shape::map:
         case shape::object: return "object";
+        case shape::self:
         case shape::any: return "anything";
         case shape::variant: {
             std::string words;
@@ -229,6 +230,13 @@ bool decode_map(const type_table& t, const json::value& v, void* into, progress&
     return true;
 }
 
+bool has_tag(const type_table& t) noexcept { return t.kind == shape::object && !t.fields().tag.empty(); }
+
+bool has_this_tag(const struct_table& table, const json::value& v) noexcept {
+    const auto text = v[table.tag].if_string();
+    return text && *text == table.tag_value;
+}
+
 bool may_be(const type_table& t, const json::value& v) noexcept {
     switch (t.kind) {
         case shape::null: return v.is_null();
@@ -241,8 +249,9 @@ bool may_be(const type_table& t, const json::value& v) noexcept {
         case shape::list:
         case shape::bits:
         case shape::array: return v.is_array();
-        case shape::map:
-        case shape::object: return v.is_object();
+        case shape::map: return v.is_object();
+        case shape::object: return v.is_object() && (!has_tag(t) || has_this_tag(t.fields(), v));
+        case shape::self:
         case shape::any: return true;
         case shape::variant:
             for (std::size_t i = 0; i < t.count; ++i) {
@@ -253,12 +262,37 @@ bool may_be(const type_table& t, const json::value& v) noexcept {
     return false;
 }
 
-/// The first alternative that fits wins. If only one is of the right kind, its complaint is the useful one.
+/// No alternative is possible. Where they have tags, those are what the peer got wrong.
+bool no_alternative(const type_table& t, const json::value& v, progress& e) {
+    std::string_view tag;
+    std::string names;
+    for (std::size_t i = 0; v.is_object() && i < t.count; ++i) {
+        if (!has_tag(*t.alternatives[i])) continue;
+        const struct_table& table = t.alternatives[i]->fields();
+        if (tag.empty()) tag = table.tag;
+        if (table.tag != tag) continue;
+        names += (names.empty() ? "" : ", ") + shown(table.tag_value);
+    }
+    if (tag.empty()) return wrong_kind(e, t, v);
+    const json::value* found = v.find(tag);
+    if (found == nullptr) fail(e, "required");
+    else if (const auto text = found->if_string()) fail(e, "expected one of " + names + ", found " + shown(*text));
+    else fail(e, "expected string, found " + std::string(json::name_of(found->type())));
+    step_into(e, tag);
+    return false;
+}
+
+/// The first alternative that fits wins. If only one is of the right kind, its complaint is the useful one. An object
+/// with the tag of an alternative is that one, or wrong.
 bool decode_variant(const type_table& t, const json::value& v, void* into, progress& e) {
+    bool tagged = false;
+    for (std::size_t i = 0; v.is_object() && i < t.count; ++i) {
+        if (has_tag(*t.alternatives[i]) && has_this_tag(t.alternatives[i]->fields(), v)) tagged = true;
+    }
     std::size_t tried = 0;
     std::string all;
     for (std::size_t i = 0; i < t.count; ++i) {
-        if (!may_be(*t.alternatives[i], v)) continue;
+        if (!may_be(*t.alternatives[i], v) || (tagged && !has_tag(*t.alternatives[i]))) continue;
         if (tried != 0) ++e.retries;
         const bool fits = decode_any(*t.alternatives[i], v, t.variant->emplace(into, i), e);
         if (tried != 0) --e.retries;
@@ -266,12 +300,25 @@ bool decode_variant(const type_table& t, const json::value& v, void* into, progr
         if (tried++ != 0) all += "; ";
         all += shortened(e.message(), 200);  // complaints about variants in variants would double at each level
     }
-    if (tried == 0) return wrong_kind(e, t, v);
+    if (tried == 0) return no_alternative(t, v, e);
     return tried == 1 ? false : fail(e, "fits no alternative (" + all + ")");
 }
 
+bool decode_self(const type_table& t, const json::value& v, void* into, progress& e) {
+    if (t.self->decode(v, into, e)) return true;
+    // It speaks of what it was given; a path of its own goes on from ours.
+    if (!e.path.empty() && e.path[0] != '[' && e.path[0] != '.') e.path.insert(0, 1, '.');
+    return false;
+}
+
+bool decode_one(const field& f, const json::value& v, void* member, progress& e) {
+    f.type->list->start(member, 1);
+    return decode_any(*f.type->element, v, f.type->list->append(member), e);
+}
+
 bool decode_field(const field& f, const json::value& v, void* object, progress& e) {
-    if (decode_any(*f.type, v, f.reach(object), e)) [[likely]] {
+    const bool one = f.notes.one_or_many && !v.is_array();
+    if (one ? decode_one(f, v, f.reach(object), e) : decode_any(*f.type, v, f.reach(object), e)) [[likely]] {
         if (!f.notes.limited) [[likely]]
             return true;
         std::string why;
@@ -282,19 +329,40 @@ bool decode_field(const field& f, const json::value& v, void* object, progress& 
     return false;
 }
 
+bool wrong_tag(const struct_table& table, const json::value& v, progress& e) {
+    const json::value* found = v.find(table.tag);
+    if (found == nullptr) fail(e, "required");
+    else if (const auto text = found->if_string())
+        fail(e, "expected " + shown(table.tag_value) + ", found " + shown(*text));
+    else fail(e, "expected string, found " + std::string(json::name_of(found->type())));
+    step_into(e, table.tag);
+    return false;
+}
+
 bool decode_object(const struct_table& table, const type_table& t, const json::value& v, void* into, progress& e) {
     if (!v.is_object()) return wrong_kind(e, t, v);
+    if (!table.tag.empty() && !has_this_tag(table, v)) return wrong_tag(table, v, e);
+    json::value* rest = nullptr;
+    if (table.rest != nullptr) {
+        rest = static_cast<json::value*>(table.rest->reach(into));
+        *rest = nullptr;
+    }
     std::uint64_t seen = 0;
     std::size_t next = 0;  // members usually come in the order of the fields
     for (const json::member& m : v.members()) {
         const std::string_view key = m.key();
-        for (std::size_t tried = 0; tried < table.count; ++tried) {
+        std::size_t tried = 0;
+        for (; tried < table.count; ++tried) {
             const std::size_t i = next;
             if (++next == table.count) next = 0;
-            if (table.fields[i].wire != key) continue;
+            if (table.fields[i].wire != key || table.fields[i].notes.rest) continue;
             seen |= std::uint64_t{1} << i;
             if (!decode_field(table.fields[i], m.content, into, e)) return false;
             break;
+        }
+        if (rest != nullptr && tried == table.count && (table.tag.empty() || key != table.tag)) {
+            if (rest->is_null()) *rest = json::object();
+            rest->append(key, m.content);  // keys of an object are unique
         }
     }
     const std::uint64_t missing = table.required & ~seen;
@@ -324,7 +392,8 @@ bool decode_any(const type_table& t, const json::value& v, void* into, progress&
             return wrong_kind(e, t, v);
         case shape::enumeration: return decode_enum(t, v, into, e);
         case shape::nullable:
-            if (v.is_null()) {
+            // An optional value holds the null that was there: only so it differs from nothing.
+            if (v.is_null() && t.element->kind != shape::any) {
                 t.nullable->reset(into);
                 return true;
             }
@@ -336,6 +405,7 @@ bool decode_any(const type_table& t, const json::value& v, void* into, progress&
         case shape::variant: return decode_variant(t, v, into, e);
         case shape::any: *static_cast<json::value*>(into) = v; return true;
         case shape::object: return decode_object(t.fields(), t, v, into, e);
+        case shape::self: return decode_self(t, v, into, e);
     }
     return false;
 }

@@ -17,9 +17,39 @@ const void* element_at(const void* first, std::size_t i, const type_table& eleme
 
 const void* content_of(const type_table& t, const void* from) noexcept { return t.nullable->content(reachable(from)); }
 
+bool is_empty(const field& f, const void* member) {
+    const type_table& t = *f.type;
+    switch (t.kind) {
+        case shape::string: return static_cast<const std::string*>(member)->empty();
+        case shape::list: return t.list->elements(reachable(member)).count == 0;
+        case shape::bits: return t.bits->count(member) == 0;
+        case shape::map:
+            return t.map->each(member, nullptr, [](void*, std::string_view, const void*) { return false; });
+        case shape::any: return static_cast<const json::value*>(member)->is_null();
+        default: return f.as_made != nullptr && f.as_made(member);
+    }
+}
+
 /// Absent members are left out; absent elements are null.
-bool absent(const field& f, const void* member) noexcept {
-    return f.type->kind == shape::nullable && content_of(*f.type, member) == nullptr;
+bool absent(const field& f, const void* member) {
+    if (f.type->kind == shape::nullable) return content_of(*f.type, member) == nullptr;
+    return f.notes.omit_empty && is_empty(f, member);
+}
+
+/// The only element of a list that is written without brackets then; else nullptr.
+const void* lone_element(const field& f, const void* member) noexcept {
+    if (!f.notes.one_or_many) return nullptr;
+    const auto [first, count] = f.type->list->elements(reachable(member));
+    return count == 1 ? first : nullptr;
+}
+
+/// What was collected as the rest may not hide what the struct says itself.
+bool is_known(const struct_table& table, std::string_view key) noexcept {
+    if (!table.tag.empty() && key == table.tag) return true;
+    for (std::size_t i = 0; i < table.count; ++i) {
+        if (!table.fields[i].notes.rest && table.fields[i].wire == key) return true;
+    }
+    return false;
 }
 
 bool holds_nothing(const type_table& t, const void* from) noexcept {
@@ -28,35 +58,53 @@ bool holds_nothing(const type_table& t, const void* from) noexcept {
 
 // ---- as a value ----
 
-json::value encode_elements(const type_table& element, const void* first, std::size_t count) {
+json::value encode_elements(const type_table& element, const void* first, std::size_t count,
+                            const encode_filter* filter) {
     json::value made = json::array();
     made.reserve(count);
-    for (std::size_t i = 0; i < count; ++i) made.push_back(encode(element, element_at(first, i, element)));
+    for (std::size_t i = 0; i < count; ++i) made.push_back(encode(element, element_at(first, i, element), filter));
     return made;
 }
 
-json::value encode_object(const struct_table& table, const void* from) {
+json::value encode_object(const struct_table& table, const void* from, const encode_filter* filter) {
     json::value made = json::object();
-    made.reserve(table.count);
+    made.reserve(table.count + (table.tag.empty() ? 0 : 1));
+    if (!table.tag.empty()) made.append(table.tag, table.tag_value);
     for (std::size_t i = 0; i < table.count; ++i) {
         const field& f = table.fields[i];
+        if (f.notes.rest) continue;
         const void* member = f.reach(reachable(from));
-        if (!absent(f, member)) made.append(f.wire, encode(*f.type, member));
+        if (absent(f, member)) continue;
+        if (filter != nullptr && !filter->keeps(filter->context, table, f, member)) continue;
+        const void* lone = lone_element(f, member);
+        made.append(f.wire, lone != nullptr ? encode(*f.type->element, lone, filter) : encode(*f.type, member, filter));
+    }
+    if (table.rest != nullptr) {
+        const auto& rest = *static_cast<const json::value*>(table.rest->reach(reachable(from)));
+        for (const json::member& m : rest.members()) {
+            if (!is_known(table, m.key())) made.append(m.key(), m.content);
+        }
     }
     return made;
 }
 
-json::value encode_map(const type_table& t, const void* from) {
+json::value encode_map(const type_table& t, const void* from, const encode_filter* filter) {
     struct state {
         json::value made = json::object();
         const type_table& element;
-    } s{.element = *t.element};
+        const encode_filter* filter;
+    } s{.element = *t.element, .filter = filter};
     t.map->each(from, &s, [](void* context, std::string_view key, const void* content) {
-        auto& [made, element] = *static_cast<state*>(context);
-        made.append(key, encode(element, content));
+        auto& [made, element, with] = *static_cast<state*>(context);
+        made.append(key, encode(element, content, with));
         return true;
     });
     return std::move(s.made);
+}
+
+json::value encode_self(const type_table& t, const void* from, const encode_filter* filter) {
+    json::value made = t.self->encode(from);
+    return filter != nullptr ? filter->adapt(filter->context, t, std::move(made)) : made;
 }
 
 json::value encode_bits(const type_table& t, const void* from) {
@@ -67,7 +115,7 @@ json::value encode_bits(const type_table& t, const void* from) {
 
 }  // namespace
 
-json::value encode(const type_table& t, const void* from) {
+json::value encode(const type_table& t, const void* from, const encode_filter* filter) {
     switch (t.kind) {
         case shape::null: return nullptr;
         case shape::boolean: return *static_cast<const bool*>(from);
@@ -84,20 +132,21 @@ json::value encode(const type_table& t, const void* from) {
         }
         case shape::nullable: {
             const void* content = content_of(t, from);
-            return content != nullptr ? encode(*t.element, content) : nullptr;
+            return content != nullptr ? encode(*t.element, content, filter) : nullptr;
         }
         case shape::list: {
             const auto [first, count] = t.list->elements(reachable(from));
-            return encode_elements(*t.element, first, count);
+            return encode_elements(*t.element, first, count, filter);
         }
         case shape::bits: return encode_bits(t, from);
-        case shape::array: return encode_elements(*t.element, from, t.count);
-        case shape::map: return encode_map(t, from);
+        case shape::array: return encode_elements(*t.element, from, t.count, filter);
+        case shape::map: return encode_map(t, from, filter);
         case shape::variant:
             if (holds_nothing(t, from)) throw json::error("a variant holds nothing");
-            return encode(*t.alternatives[t.variant->index(from)], t.variant->content(from));
+            return encode(*t.alternatives[t.variant->index(from)], t.variant->content(from), filter);
         case shape::any: return *static_cast<const json::value*>(from);
-        case shape::object: return encode_object(t.fields(), from);
+        case shape::object: return encode_object(t.fields(), from, filter);
+        case shape::self: return encode_self(t, from, filter);
     }
     return nullptr;
 }
@@ -118,23 +167,41 @@ bool write_elements(std::string& out, const type_table& element, const void* fir
     return true;
 }
 
+/// A comma or the opening brace, then the name and a colon.
+bool write_key(std::string& out, char& before, std::string_view name, bool plain) {
+    out += before;
+    before = ',';
+    if (plain) {
+        out += '"';
+        out += name;
+        out += "\":";
+        return true;
+    }
+    if (!json::write_string(out, name)) return false;
+    out += ':';
+    return true;
+}
+
 bool write_object(std::string& out, const struct_table& table, const void* from) {
     char before = '{';
+    if (!table.tag.empty()) {
+        if (!write_key(out, before, table.tag, false) || !json::write_string(out, table.tag_value)) return false;
+    }
     for (std::size_t i = 0; i < table.count; ++i) {
         const field& f = table.fields[i];
+        if (f.notes.rest) continue;
         const void* member = f.reach(reachable(from));
         if (absent(f, member)) continue;
-        out += before;
-        before = ',';
-        if (f.plain) {
-            out += '"';
-            out += f.wire;
-            out += "\":";
-        } else {
-            if (!json::write_string(out, f.wire)) return false;
-            out += ':';
+        if (!write_key(out, before, f.wire, f.plain)) return false;
+        const void* lone = lone_element(f, member);
+        if (!(lone != nullptr ? write_any(out, *f.type->element, lone) : write_any(out, *f.type, member))) return false;
+    }
+    if (table.rest != nullptr) {
+        const auto& rest = *static_cast<const json::value*>(table.rest->reach(reachable(from)));
+        for (const json::member& m : rest.members()) {
+            if (is_known(table, m.key())) continue;
+            if (!write_key(out, before, m.key(), false) || !json::write(out, m.content)) return false;
         }
-        if (!write_any(out, *f.type, member)) return false;
     }
     if (before == '{') out += '{';
     out += '}';
@@ -201,6 +268,7 @@ bool write_any(std::string& out, const type_table& t, const void* from) {
                    write_any(out, *t.alternatives[t.variant->index(from)], t.variant->content(from));
         case shape::any: return json::write(out, *static_cast<const json::value*>(from));
         case shape::object: return write_object(out, t.fields(), from);
+        case shape::self: return t.self->write(out, from);
     }
     return false;
 }

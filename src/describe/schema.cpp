@@ -95,6 +95,7 @@ private:
                 for (std::size_t i = 0; i < t.count; ++i) forms.push_back(any(*t.alternatives[i]));
                 return json::object({{"anyOf", std::move(forms)}});
             }
+            case shape::self:
             case shape::any: return json::object();
             case shape::object: {
                 const struct_table& table = t.fields();
@@ -122,13 +123,19 @@ private:
     json::value object(const struct_table& table) {
         json::value properties = json::object();
         json::value required = json::array();
+        if (!table.tag.empty()) {
+            properties.append(table.tag, json::object({{"type", "string"}, {"const", table.tag_value}}));
+            required.push_back(table.tag);
+        }
         for (std::size_t i = 0; i < table.count; ++i) {
             const field& f = table.fields[i];
+            if (f.notes.rest) continue;
             properties.append(f.wire, property(table, f));
             if (f.required) required.push_back(f.wire);
         }
         json::value made = json::object({{"type", "object"}, {"properties", std::move(properties)}});
         if (!required.empty()) made.append("required", std::move(required));
+        if (table.rest != nullptr) made.append("additionalProperties", true);
         return made;
     }
 
@@ -159,6 +166,13 @@ private:
         count("maxItems", n.max_items, no_limit);
         text("pattern", n.pattern);
         text("format", n.format);
+        if (n.one_or_many) {
+            made.erase("title");
+            made.erase("description");
+            made = json::object({{"anyOf", json::array({any(*f.type->element), made})}});
+            text("title", n.title);
+            text("description", n.description);
+        }
         if (n.defaulted) made.set("default", default_of(table, f));
         return made;
     }

@@ -37,6 +37,14 @@ constexpr bool has_structured_content(revision r) noexcept { return r >= revisio
 constexpr bool has_any_structured_content(revision r) noexcept { return r >= revision::r2026_07_28; }
 /// Arguments that do not fit are a result the model can read, not a protocol error.
 constexpr bool has_argument_errors_as_results(revision r) noexcept { return r >= revision::r2025_11_25; }
+constexpr bool has_completions_capability(revision r) noexcept { return r >= revision::r2025_03_26; }
+/// The older revisions do not know extensions; peers that do send them in capabilities all the same.
+constexpr bool has_extensions(revision r) noexcept { return r >= revision::r2026_07_28; }
+constexpr bool has_elicitation(revision r) noexcept { return r >= revision::r2025_06_18; }
+constexpr bool has_url_elicitation(revision r) noexcept { return r >= revision::r2025_11_25; }
+/// URL elicitation with an identity, a notification when it is complete, and an error that asks for it.
+constexpr bool has_elicitation_ids(revision r) noexcept { return r == revision::r2025_11_25; }
+constexpr bool has_sampling_tools(revision r) noexcept { return r >= revision::r2025_11_25; }
 /// Descriptions and web sites of implementations.
 constexpr bool has_implementation_details(revision r) noexcept { return r >= revision::r2025_11_25; }
 

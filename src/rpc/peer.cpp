@@ -78,7 +78,7 @@ private:
     }
     [[noreturn]] void rethrow() const override {
         // A handler whose connection went away learns that, not merely that it should stop (C2).
-        if (asker_ && asker_->cause() != stop_cause::peer && asker_->cause() != stop_cause::none) {
+        if (asker_ && (asker_->cause() == stop_cause::closed || asker_->cause() == stop_cause::shutdown)) {
             throw keel::error(error_kind::closed, "connection closed");
         }
         throw cancelled();
@@ -146,6 +146,7 @@ void peer::on_input_end() {
         core_.on_remainder(rest);
         carry_out();
     }
+    if (!core_.closed()) user_.on_input_end();
     core_.on_input_end();
 }
 
@@ -331,9 +332,9 @@ void peer::send_scoped(serial request, std::string_view method, std::string_view
     core_.send_scoped(request, method, params, droppable);
 }
 
-bool peer::notify(std::string_view method, std::string_view params) {
+bool peer::notify(std::string_view method, std::string_view params, bool droppable) {
     turn t(*this);
-    return core_.notify(method, params);
+    return core_.notify(method, params, droppable);
 }
 
 // ---- requests sent ----

@@ -22,6 +22,8 @@ public:
     /// Answer with peer::finish, now or later, or through a request object. Exactly one of these, exactly once.
     virtual void on_request(peer& p, serial request, std::string_view method, const json::value* params) = 0;
     virtual void on_notification(peer& p, std::string_view method, const json::value* params) = 0;
+    /// Nothing more will be read: what waits for the peer to end it has to end by itself.
+    virtual void on_input_end() {}
     virtual void on_report(std::string_view text) = 0;
     /// The last call. `cause` is empty for an orderly end.
     virtual void on_closed(std::string_view cause, std::size_t abandoned) = 0;
@@ -51,7 +53,7 @@ public:
 
     void send_progress(serial request, double progress, std::optional<double> total, std::string_view message);
     void send_scoped(serial request, std::string_view method, std::string_view params, bool droppable);
-    bool notify(std::string_view method, std::string_view params);
+    bool notify(std::string_view method, std::string_view params, bool droppable = true);
 
     struct call_options_with_progress : call_options {
         std::function<void(const json::value&)> on_progress;

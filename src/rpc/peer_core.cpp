@@ -336,6 +336,11 @@ void peer_core::end_record(std::unordered_map<serial, record>::iterator at) {
     check_progress_of_end();
 }
 
+json::value peer_core::wire_id(serial request) const {
+    auto at = records_.find(request);
+    return at == records_.end() ? json::value() : at->second.id.as_json();
+}
+
 bool peer_core::is_open(serial request) const noexcept {
     auto at = records_.find(request);
     return at != records_.end() && at->second.state == cell::open;
@@ -503,12 +508,12 @@ void peer_core::send_scoped(serial request, std::string_view method, std::string
     finish_frame(request);
 }
 
-bool peer_core::notify(std::string_view method, std::string_view params) {
+bool peer_core::notify(std::string_view method, std::string_view params, bool droppable) {
     if (!output_works() || phase_ == phase::closing) {
         ++counters_.dropped_late;
         return true;
     }
-    if (output_.size() >= limits_.out_queue_soft) return false;
+    if (droppable && output_.size() >= limits_.out_queue_soft) return false;
     write_notification(output_.begin(), method, params);
     finish_frame(0);
     return true;

@@ -35,6 +35,7 @@ enum class stop_cause : unsigned char {
     peer,      // the peer cancelled the request
     closed,    // the connection is gone
     shutdown,  // we are closing; the peer is still there
+    asking,    // the handler ends here and runs again when the client has answered its questions
 };
 
 /// What became of a request of ours.
@@ -161,6 +162,8 @@ public:
     void finish(serial request, const failure& why);
     /// The handler ended without anything to say (it was cancelled); nothing is written.
     void finish_silently(serial request);
+    /// The id it came with, as JSON; null when it is over.
+    json::value wire_id(serial request) const;
     /// May this request still say something?
     bool is_open(serial request) const noexcept;
 
@@ -176,8 +179,8 @@ public:
     serial call(serial parent, std::string_view method, json::value params, const call_options&, call_outcome& why);
     /// The caller is gone: no `deliver` follows; the peer is told if it knows of the request.
     void abandon(serial call, std::string_view reason);
-    /// False when it was dropped because the peer reads too slowly.
-    bool notify(std::string_view method, std::string_view params);
+    /// False when it was dropped because the peer reads too slowly, which happens only to droppable ones.
+    bool notify(std::string_view method, std::string_view params, bool droppable = true);
 
     /// Begins an orderly end. Running handlers get `drain`, then their requests are answered with an error. `from` is the
     /// request whose handler asks for it, or 0: it is not answered (F6). Calling again can only shorten the drain.

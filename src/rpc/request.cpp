@@ -25,6 +25,8 @@ handler_outcome handler_outcome::of(std::exception_ptr thrown, bool told_to_stop
             out.error = {e.code(), e.what(), e.data()};
         } else if (told_to_stop) {
             out.what = kind::silent;
+        } else if (e.code() != 0) {
+            out.error = {e.code(), e.what(), e.data()};
         } else {
             out.log = std::string(name_of(e.kind())) + ": " + e.what();
         }

@@ -37,6 +37,15 @@ public:
     std::int64_t number() const noexcept { return number_; }
     const std::string& text() const noexcept { return text_; }
 
+    json::value as_json() const {
+        switch (kind_) {
+            case kind::integer: return number_;
+            case kind::unsigned_integer: return static_cast<std::uint64_t>(number_);
+            case kind::string: return text_;
+            case kind::absent: break;
+        }
+        return {};
+    }
     /// Appends the id as JSON. An id that came in can always be written.
     void write(std::string& out) const;
 

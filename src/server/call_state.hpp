@@ -2,6 +2,7 @@
 
 // What a context refers to.
 
+#include "protocol/methods.hpp"
 #include "protocol/revision.hpp"
 #include "rpc/request.hpp"
 
@@ -9,7 +10,12 @@
 
 #include <atomic>
 #include <memory>
-#include <optional>
+#include <string>
+
+namespace keel::server_side {
+class server_core;
+class questions;
+}  // namespace keel::server_side
 
 namespace keel::detail {
 
@@ -28,7 +34,16 @@ struct client_facts {
 struct call_state {
     std::shared_ptr<rpc::request> request;
     std::shared_ptr<const client_facts> client;
+    std::shared_ptr<server_side::server_core> server;
     json::value meta;
+    std::string method;
+    std::shared_ptr<const std::string> principal;
+    /// 2026-07-28, where the method may ask: what was asked and answered. On the loop only.
+    std::shared_ptr<server_side::questions> questions;
+};
+
+struct context_access {
+    static const std::shared_ptr<call_state>& state(const context& ctx) noexcept { return ctx.state_; }
 };
 
 }  // namespace keel::detail

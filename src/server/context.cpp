@@ -1,7 +1,9 @@
 #include <keel/context.hpp>
 
+#include "protocol/trace_context.hpp"
 #include "rpc/peer.hpp"
 #include "server/call_state.hpp"
+#include "server/server_core.hpp"
 
 #include <array>
 
@@ -41,9 +43,19 @@ void context::log(log_level level, json::value data, std::string logger) {
 }
 
 const json::value& context::meta() const noexcept { return state_->meta; }
+trace_context context::trace() const { return protocol::read_trace_context(state_->meta); }
+const std::string& context::method() const noexcept { return state_->method; }
+const std::string& context::principal() const noexcept { return *state_->principal; }
 std::string_view context::protocol_version() const noexcept { return protocol::name_of(state_->client->revision); }
 const json::value& context::client_info() const noexcept { return state_->client->info; }
 const json::value& context::client_capabilities() const noexcept { return state_->client->capabilities; }
+
+void* context::find_state(std::type_index type) const {
+    void* found = state_->server->find_state(type);
+    if (!found) throw std::logic_error(std::string("keel: no on_start has made a state of type ") + type.name());
+    return found;
+}
+
 void context::close_connection() { state_->request->close_connection(); }
 
 task<json::value> context::request(std::string method, json::value params, duration timeout) {
@@ -65,22 +77,6 @@ task<json::value> context::request(std::string method, json::value params, durat
     options.idle = timeout;
     co_return co_await rpc::peer::ask(std::move(owner), state->request, std::move(method), std::move(params),
                                       std::move(options));
-}
-
-task<std::vector<root>> context::list_roots() {
-    auto state = state_;
-    if (!state->client->capabilities["roots"].is_object()) {
-        throw error(error_kind::unavailable, "the client offers no roots");
-    }
-    json::value answer = co_await request("roots/list", json::value());
-    std::vector<root> roots;
-    if (!answer["roots"].is_array()) throw error(error_kind::bad_message, "roots/list: no roots in the answer");
-    for (const json::value& each : answer["roots"].items()) {
-        auto uri = each["uri"].if_string();
-        if (!uri) throw error(error_kind::bad_message, "roots/list: a root without uri");
-        roots.push_back({std::string(*uri), std::string(each["name"].if_string().value_or(""))});
-    }
-    co_return roots;
 }
 
 }  // namespace keel

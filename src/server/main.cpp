@@ -18,6 +18,12 @@ struct serving {
         if (line.drain) bounds.drain_on_eof = *line.drain;
         duration drain = line.drain.value_or(duration::zero());
         int status = 0;
+        try {
+            impl.begin();
+        } catch (const std::exception& e) {
+            std::fprintf(stderr, "%s: could not start: %s\n", s.about().name.c_str(), e.what());
+            return 1;
+        }
 
         {
             std::lock_guard lock(impl.mutex);
@@ -53,6 +59,7 @@ struct serving {
             std::fflush(nullptr);
             std::_Exit(status);
         }
+        impl.finish();
         return status;
     }
 };

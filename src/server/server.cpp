@@ -31,10 +31,15 @@ void server::impl::refuse_in_handler(const char* what) const {
     }
 }
 
+void server::impl::refuse_while_serving(const char* what) {
+    std::lock_guard lock(hook_mutex);
+    if (begun) throw std::logic_error(std::string("keel: server::") + what + " was called while serving");
+}
+
 // ---- sessions ----
 
 void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connection> wire, const limits& bounds,
-                         std::function<void(const connection_end&)> ended) {
+                         std::function<void(const connection_end&)> ended, std::string principal) {
     std::uint64_t key = 0;
     std::shared_ptr<server_side::session> s;
     const char* refusal = nullptr;
@@ -50,7 +55,8 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
                 core, [weak = weak_from_this(), shared = core, key, ended](const connection_end& end) {
                     tell(*shared, ended, end);
                     if (auto self = weak.lock()) self->session_ended(key, end);
-                });
+                },
+                std::move(principal));
             served& mine = sessions[key];
             mine.session = s;
             mine.loop = on;
@@ -114,19 +120,62 @@ void server::impl::check_idle() {
     if (tell) tell();
 }
 
-void server::impl::tell_tools_changed() {
+void server::impl::tell_list_changed(server_side::list_kind which) {
     std::vector<served> all;
     {
         std::lock_guard lock(mutex);
         for (const auto& [key, s] : sessions) all.push_back(s);
     }
+    unsigned bit = 1U << static_cast<unsigned>(which);
     for (const served& each : all) {
-        if (each.change_posted->exchange(true)) continue;
-        each.loop->post([weak = std::weak_ptr(each.session), posted = each.change_posted] {
-            posted->store(false);
-            if (auto s = weak.lock(); s && !s->closed()) s->tools_changed();
+        if (each.changes->fetch_or(bit) != 0) continue;  // a message is on its way
+        each.loop->post([weak = std::weak_ptr(each.session), changes = each.changes] {
+            unsigned kinds = changes->exchange(0);
+            auto s = weak.lock();
+            if (!s || s->closed()) return;
+            for (unsigned kind = 0; kind < 3; ++kind) {
+                if (kinds & (1U << kind)) s->list_changed(static_cast<server_side::list_kind>(kind));
+            }
         });
     }
+}
+
+// ---- the span of its life ----
+
+void server::impl::begin() {
+    std::lock_guard lock(hook_mutex);
+    if (begun) return;
+    std::vector<detail::started_state> made;
+    try {
+        for (const auto& hook : start_hooks) {
+            detail::started_state state = hook();
+            if (state.object) made.push_back(std::move(state));
+        }
+    } catch (const std::exception&) {
+        while (!made.empty()) made.pop_back();  // in the reverse order
+        throw;
+    }
+    core->states = std::move(made);
+    begun = true;
+}
+
+void server::impl::finish() {
+    std::lock_guard lock(hook_mutex);
+    if (!begun) return;
+    for (const auto& hook : stop_hooks) {
+        try {
+            hook();
+        } catch (const std::exception& e) {
+            core->log(log_level::error, std::string("a stop hook failed: ") + e.what());
+        }
+    }
+    // A handler that was abandoned may still use what it has: it stays for as long as that handler keeps the core.
+    auto pool = core->started_workers();
+    if (core->totals.abandoned > 0 || (pool && pool->busy() > 0)) {
+        for (auto& state : core->states) core->outlived.push_back(std::move(state.object));
+    }
+    while (!core->states.empty()) core->states.pop_back();
+    begun = false;
 }
 
 // ---- endpoints ----
@@ -235,19 +284,43 @@ server::~server() {
     impl_->wait_for_background();
     impl_->end_background();
     impl_->end_workers();
+    impl_->finish();
+}
+
+namespace {
+using server_side::list_kind;
 }
 
 void server::add(detail::tool_entry entry) {
-    server_side::check(entry);
-    impl_->core->put(std::make_shared<const detail::tool_entry>(std::move(entry)));
-    impl_->tell_tools_changed();
+    bool replace = entry.about.options.replace;
+    impl_->core->tools.put(std::make_shared<const server_side::tool>(std::move(entry)), replace);
+    impl_->tell_list_changed(list_kind::tools);
+}
+
+void server::add(detail::resource_entry entry) {
+    bool replace = entry.options.replace;
+    impl_->core->resources.put(std::make_shared<const server_side::resource_offer>(std::move(entry)), replace);
+    impl_->tell_list_changed(list_kind::resources);
+}
+
+void server::add(detail::template_entry entry) {
+    bool replace = entry.options.replace;
+    impl_->core->templates.put(std::make_shared<const server_side::template_offer>(std::move(entry)), replace);
+    impl_->tell_list_changed(list_kind::resources);
+}
+
+void server::add(detail::prompt_entry entry) {
+    bool replace = entry.replace;
+    impl_->core->prompts.put(std::make_shared<const server_side::prompt_offer>(std::move(entry)), replace);
+    impl_->tell_list_changed(list_kind::prompts);
 }
 
 void server::add_tool(tool_description about, std::function<tool_result(context&, const json::value&)> f) {
     detail::tool_entry entry;
     entry.about = std::move(about);
     if (f) {
-        entry.plain = [f = std::move(f)](context* ctx, const json::value& arguments, detail::reply& out) {
+        entry.handler.quick = entry.about.options.quick;
+        entry.handler.plain = [f = std::move(f)](context* ctx, const json::value& arguments, detail::reply& out) {
             detail::write_result(out, f(*ctx, arguments));
         };
     }
@@ -270,7 +343,7 @@ void server::add_tool(tool_description about, std::function<task<tool_result>(co
     detail::tool_entry entry;
     entry.about = std::move(about);
     if (f) {
-        entry.coroutine = [f = std::move(f)](context ctx, json::value arguments) {
+        entry.handler.coroutine = [f = std::move(f)](context ctx, json::value arguments) {
             return run_open_task(f, std::move(ctx), std::move(arguments));
         };
     }
@@ -278,9 +351,46 @@ void server::add_tool(tool_description about, std::function<task<tool_result>(co
 }
 
 bool server::remove_tool(std::string_view name) {
-    bool removed = impl_->core->remove(name);
-    if (removed) impl_->tell_tools_changed();
+    bool removed = impl_->core->tools.remove(name);
+    if (removed) impl_->tell_list_changed(list_kind::tools);
     return removed;
+}
+
+bool server::remove_resource(std::string_view uri) {
+    bool removed = impl_->core->resources.remove(uri);
+    if (removed) impl_->tell_list_changed(list_kind::resources);
+    return removed;
+}
+
+bool server::remove_resource_template(std::string_view uri_template) {
+    bool removed = impl_->core->templates.remove(uri_template);
+    if (removed) impl_->tell_list_changed(list_kind::resources);
+    return removed;
+}
+
+bool server::remove_prompt(std::string_view name) {
+    bool removed = impl_->core->prompts.remove(name);
+    if (removed) impl_->tell_list_changed(list_kind::prompts);
+    return removed;
+}
+
+void server::resource_updated(std::string_view uri) { impl_->core->topics.publish(uri); }
+void server::resources_changed() { impl_->tell_list_changed(list_kind::resources); }
+
+void server::add_start_hook(std::function<detail::started_state()> f) {
+    impl_->refuse_while_serving("on_start");
+    impl_->start_hooks.push_back(std::move(f));
+}
+
+void server::on_stop(std::function<void()> f) {
+    impl_->refuse_while_serving("on_stop");
+    impl_->stop_hooks.push_back(std::move(f));
+}
+
+void server::use(middleware m) {
+    impl_->refuse_while_serving("use");
+    if (!m) throw std::invalid_argument("keel: a middleware is empty");
+    impl_->core->around.push_back(std::move(m));
 }
 
 namespace {
@@ -300,6 +410,7 @@ struct start_failure {
 }  // namespace
 
 void server::start(endpoint where) {
+    impl_->begin();
     std::shared_ptr<epoll_loop> on;
     {
         std::lock_guard lock(impl_->mutex);
@@ -341,8 +452,9 @@ std::string server::address() const {
 }
 
 void server::serve(std::shared_ptr<loop> on, std::unique_ptr<connection> wire,
-                   std::function<void(const connection_end&)> ended) {
-    impl_->serve(std::move(on), std::move(wire), impl_->core->options.limits, std::move(ended));
+                   std::function<void(const connection_end&)> ended, std::string principal) {
+    impl_->begin();
+    impl_->serve(std::move(on), std::move(wire), impl_->core->options.limits, std::move(ended), std::move(principal));
 }
 
 void server::request_stop(duration drain) { impl_->request_stop(drain); }
@@ -352,6 +464,7 @@ void server::stop(duration drain) {
     impl_->request_stop(drain);
     impl_->wait();
     impl_->end_background();
+    impl_->finish();
 }
 
 connection_end server::wait() {

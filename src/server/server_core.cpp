@@ -1,5 +1,10 @@
 #include "server/server_core.hpp"
 
+#include "protocol/meta_keys.hpp"
+#include "protocol/revisions.hpp"
+
+#include <keel/types_json.hpp>
+
 #include <algorithm>
 #include <climits>
 
@@ -27,6 +32,13 @@ void write_to_stderr(std::string line) {
     [[maybe_unused]] ssize_t n = write(STDERR_FILENO, line.data(), line.size());
 }
 
+std::vector<state_key> keys_of(const asking_options& how) {
+    std::vector<state_key> keys;
+    keys.reserve(how.keys.size());
+    for (const std::string& text : how.keys) keys.push_back(state_key_from_text(text));
+    return keys;
+}
+
 void must_be_text(const char* field, std::string_view text) {
     if (!json::is_utf8(text)) throw std::invalid_argument(std::string("keel: server ") + field + " is not UTF-8");
 }
@@ -39,7 +51,7 @@ handler_mark::~handler_mark() { handler_runs_for = before_; }
 
 server_core::server_core(implementation who, server_options how)
     : about(std::move(who)), options(std::move(how)), budget(make_budget(options.limits.max_in_flight_total)),
-      tools_(std::make_shared<const tool_table>()) {
+      sealer_(keys_of(options.asking)) {
     if (about.name.empty()) throw std::invalid_argument("keel: server name must not be empty");
     must_be_text("name", about.name);
     must_be_text("version", about.version);
@@ -47,42 +59,75 @@ server_core::server_core(implementation who, server_options how)
     must_be_text("description", about.description);
     must_be_text("website_url", about.website_url);
     must_be_text("instructions", options.instructions);
-    modern_tail_ = R"(,"_meta":{"io.modelcontextprotocol/serverInfo":)" + info_json(protocol::latest) + "}}";
+    for (const auto& [name, hint] : options.cache) {
+        protocol::method m = protocol::find_method(name);
+        if (!protocol::is_cacheable(m)) {
+            throw std::invalid_argument("keel: server cache: results of \"" + name + "\" cannot be kept");
+        }
+        if (hint.ttl.count() < 0) throw std::invalid_argument("keel: server cache: \"" + name + "\": negative ttl");
+        hints_[static_cast<std::size_t>(m)] = hint;
+    }
+    for (const auto& [id, settings] : options.extensions) {
+        if (!protocol::is_valid_extension_id(id)) {
+            throw std::invalid_argument("keel: server extension \"" + rpc::printable(id) +
+                                        "\": an identifier has a prefix, as in com.example/name");
+        }
+        if (!settings.is_object()) {
+            throw std::invalid_argument("keel: server extension \"" + id + "\": settings must be a JSON object");
+        }
+        std::string text;
+        if (!json::write(text, settings)) {
+            throw std::invalid_argument("keel: server extension \"" + id + "\": settings cannot be expressed in JSON");
+        }
+    }
+    server_info_member_ = R"("io.modelcontextprotocol/serverInfo":)" + info_json(protocol::latest);
+    modern_tail_ = R"(,"_meta":{)" + server_info_member_ + "}}";
 }
 
 std::string server_core::info_json(protocol::revision r) const {
-    json::value v = json::object({{"name", about.name}, {"version", about.version}});
-    if (protocol::has_titles(r) && !about.title.empty()) v.append("title", about.title);
-    if (protocol::has_implementation_details(r)) {
-        if (!about.description.empty()) v.append("description", about.description);
-        if (!about.website_url.empty()) v.append("websiteUrl", about.website_url);
+    return json::to_string(protocol::encode_for(r, about));
+}
+
+bool server_core::offers_resources() const {
+    return options.declare_resources || !resources.empty() || !templates.empty();
+}
+bool server_core::offers_prompts() const { return options.declare_prompts || !prompts.empty(); }
+
+bool server_core::offers_completions() const {
+    if (options.declare_completions) return true;
+    auto some_template = templates.snapshot();
+    for (std::size_t i = 0; i < some_template->size(); ++i) {
+        if (!(*some_template)[i]->options.complete.empty()) return true;
+    }
+    auto some_prompt = prompts.snapshot();
+    for (std::size_t i = 0; i < some_prompt->size(); ++i) {
+        if (!(*some_prompt)[i]->complete.empty()) return true;
+    }
+    return false;
+}
+
+std::string server_core::capabilities(protocol::revision r) const {
+    json::value list_changed = json::object({{"listChanged", true}});
+    json::value v = json::object({{"logging", json::object()}, {"tools", list_changed}});
+    if (offers_resources()) v.append("resources", json::object({{"subscribe", true}, {"listChanged", true}}));
+    if (offers_prompts()) v.append("prompts", list_changed);
+    if (protocol::has_completions_capability(r) && offers_completions()) v.append("completions", json::object());
+    if (!options.extensions.empty() && protocol::has_extensions(r)) {
+        json::value& all = v.append("extensions", json::object());
+        for (const auto& [id, settings] : options.extensions) all.append(id, settings);
     }
     return json::to_string(v);
 }
 
-std::shared_ptr<const tool_table> server_core::tools() const {
-    std::lock_guard lock(mutex_);
-    return tools_;
+const std::string& server_core::audience() const noexcept {
+    return options.asking.audience.empty() ? about.name : options.asking.audience;
 }
 
-void server_core::put(std::shared_ptr<const tool> t) {
-    std::lock_guard lock(mutex_);
-    auto all = tools_->all();
-    auto same =
-        std::find_if(all.begin(), all.end(), [&](const auto& each) { return each->about.name == t->about.name; });
-    if (same != all.end()) *same = std::move(t);
-    else all.push_back(std::move(t));
-    tools_ = std::make_shared<const tool_table>(std::move(all));
-    tools_version_.fetch_add(1, std::memory_order_release);
-}
-
-bool server_core::remove(std::string_view name) {
-    std::lock_guard lock(mutex_);
-    auto all = tools_->all();
-    if (std::erase_if(all, [&](const auto& each) { return each->about.name == name; }) == 0) return false;
-    tools_ = std::make_shared<const tool_table>(std::move(all));
-    tools_version_.fetch_add(1, std::memory_order_release);
-    return true;
+void* server_core::find_state(std::type_index type) const noexcept {
+    for (auto at = states.rbegin(); at != states.rend(); ++at) {
+        if (at->type == type) return at->object.get();
+    }
+    return nullptr;
 }
 
 std::shared_ptr<worker_pool> server_core::workers() {

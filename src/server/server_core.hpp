@@ -3,8 +3,13 @@
 // What all sessions of a server share. Outlives each of them; sessions live on several loops.
 
 #include "async/worker_pool.hpp"
+#include "protocol/methods.hpp"
 #include "rpc/peer_core.hpp"
-#include "server/tool_table.hpp"
+#include "server/offers.hpp"
+#include "server/registry.hpp"
+#include "server/sealed_state.hpp"
+#include "server/spent_states.hpp"
+#include "server/topics.hpp"
 
 #include <keel/server.hpp>
 
@@ -31,11 +36,38 @@ public:
     const std::shared_ptr<rpc::flight_budget> budget;
     server_side::totals totals;
 
-    /// Changes whenever tools() would return another table.
-    std::uint64_t tools_version() const noexcept { return tools_version_.load(std::memory_order_acquire); }
-    std::shared_ptr<const tool_table> tools() const;
-    void put(std::shared_ptr<const tool> t);
-    bool remove(std::string_view name);
+    registry<tool> tools;
+    registry<resource_offer> resources;
+    registry<template_offer> templates;
+    registry<prompt_offer> prompts;
+    registry<method_offer> methods;
+    server_side::topics topics;
+    // Fixed once serving begins.
+    std::vector<middleware> around;
+    using notification_handler = std::function<void(std::string_view principal, const json::value& params)>;
+    std::map<std::string, notification_handler, std::less<>> notifications;
+    const notification_handler* find_notification(std::string_view method) const noexcept {
+        auto at = notifications.find(method);
+        return at == notifications.end() ? nullptr : &at->second;
+    }
+
+    // What there is to be had. Something may be added at any time, so this is asked anew for each client.
+    bool offers_resources() const;
+    bool offers_prompts() const;
+    bool offers_completions() const;
+    /// The capabilities, as JSON text.
+    std::string capabilities(protocol::revision r) const;
+    const cache_hint& hint_for(protocol::method m) const noexcept { return hints_[static_cast<std::size_t>(m)]; }
+
+    // Multi-round requests.
+    const state_sealer& sealer() const noexcept { return sealer_; }
+    server_side::spent_states& spent_states() noexcept { return spent_states_; }
+    const std::string& audience() const noexcept;
+
+    /// What the start hooks have made: fixed while anything is served. The newest of a type; nullptr when there is none.
+    void* find_state(std::type_index type) const noexcept;
+    std::vector<detail::started_state> states;
+    std::vector<std::shared_ptr<void>> outlived;  // by a handler that did not stop
 
     /// Threads for handlers that may block; started when first used.
     std::shared_ptr<worker_pool> workers();
@@ -49,14 +81,17 @@ public:
     /// serverInfo as older revisions know it, and the end of every result of the modern one.
     std::string info_json(protocol::revision r) const;
     const std::string& modern_tail() const noexcept { return modern_tail_; }
+    /// The member of `_meta` that says who we are.
+    const std::string& server_info_member() const noexcept { return server_info_member_; }
 
 private:
-    // add_tool and remove_tool come from any thread while sessions look tools up.
-    mutable std::mutex mutex_;
-    std::shared_ptr<const tool_table> tools_;
-    std::atomic<std::uint64_t> tools_version_{1};
+    mutable std::mutex mutex_;  // for workers_: sessions on several loops may need them first
+    std::array<cache_hint, protocol::method_count> hints_;
+    state_sealer sealer_;
+    server_side::spent_states spent_states_;
     std::shared_ptr<worker_pool> workers_;
     std::string modern_tail_;
+    std::string server_info_member_;
     std::optional<log_level> fallback_log_;
 };
 

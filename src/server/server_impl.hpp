@@ -25,7 +25,7 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
 
     /// Serves one connection on a loop. Any thread.
     void serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connection> wire, const limits& bounds,
-               std::function<void(const connection_end&)> ended);
+               std::function<void(const connection_end&)> ended, std::string principal = {});
     /// Opens an endpoint on a loop, whose thread calls this. Throws when the address cannot be used.
     /// `stdio_ended` is called when the client on standard input and output is gone.
     void open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given,
@@ -37,7 +37,13 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     void end_background();
     /// Ends the worker threads. The number that did not end in time.
     std::size_t end_workers();
-    void tell_tools_changed();
+    void tell_list_changed(server_side::list_kind which);
+    /// Runs the start hooks, if they have not run. Throws what they throw.
+    void begin();
+    /// Throws std::logic_error once serving has begun.
+    void refuse_while_serving(const char* what);
+    /// Runs the stop hooks and lets go of what the start hooks made, if anything is to be let go.
+    void finish();
     bool in_handler() const;
     bool on_background() const;
     void refuse_in_handler(const char* what) const;
@@ -51,8 +57,8 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     struct served {
         std::shared_ptr<server_side::session> session;
         std::shared_ptr<keel::loop> loop;
-        /// One message to the loop serves for all changes until it is seen.
-        std::shared_ptr<std::atomic<bool>> change_posted = std::make_shared<std::atomic<bool>>(false);
+        /// One message to the loop serves for all changes until it is seen: a bit for each kind of list.
+        std::shared_ptr<std::atomic<unsigned>> changes = std::make_shared<std::atomic<unsigned>>(0);
     };
 
     struct listening {
@@ -69,6 +75,11 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     bool stopping = false;
     connection_end last;
     std::function<void()> when_idle;  // foreground serving: nothing is left to serve
+
+    std::mutex hook_mutex;  // begin and finish, one at a time; never held together with `mutex`
+    bool begun = false;
+    std::vector<std::function<detail::started_state()>> start_hooks;
+    std::vector<std::function<void()>> stop_hooks;
 
     std::shared_ptr<epoll_loop> background;
     std::thread background_thread;

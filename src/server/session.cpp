@@ -4,16 +4,18 @@ namespace keel::server_side {
 
 namespace {
 const json::value no_params;
-constexpr auto list_changed_interval = std::chrono::milliseconds(100);
 constexpr unsigned reports_per_second = 20;  // what a peer can make us log (J6)
 }  // namespace
 
-session::session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended)
-    : server_(std::move(server)), ended_(std::move(ended)) {}
+session::session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
+                 std::string principal)
+    : server_(std::move(server)), ended_(std::move(ended)),
+      principal_(std::make_shared<const std::string>(std::move(principal))), subscriber_(*server_) {}
 
 void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
     peer_ =
         std::make_shared<rpc::peer>(std::move(on), std::move(wire), rpc::role::server, bounds, server_->budget, *this);
+    subscriber_.start(peer_);
     peer_->start();
     if (close_due_) close({});  // it was closed while it was on its way to its loop
 }
@@ -22,7 +24,10 @@ void session::close(duration drain, std::shared_ptr<void> keep) {
     if (peer_ && peer_->closed()) return;
     if (keep) keep_ = std::move(keep);
     close_due_ = !peer_;
-    if (auto p = peer_) p->close(drain);
+    if (auto p = peer_) {
+        subscriber_.end_gracefully();
+        p->close(drain);
+    }
 }
 
 void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
@@ -37,8 +42,15 @@ void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, co
     }
 }
 
-void session::on_notification(rpc::peer&, std::string_view method, const json::value*) {
-    if (method == "notifications/initialized" && era_ == era::legacy) client_->confirmed = true;
+void session::on_notification(rpc::peer&, std::string_view method, const json::value* given) {
+    if (method == "notifications/initialized") {
+        if (era_ == era::legacy) client_->confirmed = true;
+        return;
+    }
+    if (const auto* f = server_->find_notification(method)) {
+        handler_mark mark(*server_);
+        (*f)(*principal_, given ? *given : no_params);
+    }
 }
 
 void session::on_report(std::string_view text) {
@@ -55,7 +67,7 @@ void session::on_report(std::string_view text) {
 }
 
 void session::on_closed(std::string_view cause, std::size_t abandoned) {
-    peer_->loop().stop_timer(retry_);
+    subscriber_.end();
     take_totals();
     server_->totals.abandoned += abandoned;
     if (!cause.empty()) server_->log(log_level::info, "connection ended: " + std::string(cause));
@@ -84,27 +96,8 @@ void session::reject(rpc::serial id, int code, std::string message, json::value 
     peer_->finish(id, why);
 }
 
-void session::unknown_method(const incoming& in) {
-    reject(in.id, error_code::method_not_found, "method not found: " + rpc::printable(in.method));
-}
-
-void session::tools_changed() {
-    if (era_ != era::legacy || peer_->closed())
-        return;  // modern clients subscribe, or look again when their copy is stale
-    list_changed_due_ = true;
-    if (retry_ == 0) tell_tools_changed();
-}
-
-// A program may change its tools thousands of times a second. The first change is told at once, those that follow
-// closely together; so is everything that happens while the peer reads too slowly.
-void session::tell_tools_changed() {
-    retry_ = 0;
-    if (!list_changed_due_ || peer_->closed()) return;
-    if (peer_->notify("notifications/tools/list_changed", {})) list_changed_due_ = false;
-    loop& l = peer_->loop();
-    retry_ = l.start_timer(l.now() + list_changed_interval, [weak = weak_from_this()] {
-        if (auto self = weak.lock()) self->tell_tools_changed();
-    });
+void session::unknown_method(rpc::serial id, std::string_view method) {
+    reject(id, error_code::method_not_found, "method not found: " + rpc::printable(method));
 }
 
 }  // namespace keel::server_side

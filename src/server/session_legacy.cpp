@@ -8,17 +8,13 @@ void session::on_legacy(rpc::serial id, std::string_view method, const json::val
     if (method == "initialize") return initialize(id, params);
     if (method == "ping" && era_ != era::modern) return peer_->finish(id, "{}");
     if (era_ == era::modern || method == "server/discover") {
-        if (era_ == era::legacy) return unknown_method({id, method, params, client_->revision});
+        if (era_ == era::legacy) return unknown_method(id, method);
         return reject(id, error_code::invalid_params,
                       "_meta is missing " + std::string(protocol::meta_key::protocol_version));
     }
     if (era_ == era::unknown) return reject(id, error_code::invalid_request, "not initialized");
 
-    incoming in{id, method, params, client_->revision};
-    if (method == "tools/call") return call_tool(in);
-    if (method == "tools/list") return list_tools(in);
-    if (method == "logging/setLevel") return set_log_level(in);
-    unknown_method(in);
+    serve({id, protocol::find_method(method), method, params, client_->revision});
 }
 
 void session::initialize(rpc::serial id, const json::value& params) {
@@ -45,23 +41,24 @@ void session::initialize(rpc::serial id, const json::value& params) {
 
     std::string result = R"({"protocolVersion":")";
     result += protocol::name_of(agreed);
-    result += R"(","capabilities":{"logging":{},"tools":{"listChanged":true}},"serverInfo":)";
+    result += R"(","capabilities":)";
+    result += server_->capabilities(agreed);
+    result += R"(,"serverInfo":)";
     result += server_->info_json(agreed);
     if (!server_->options.instructions.empty()) {
         result += R"(,"instructions":)";
         if (!json::write_string(result, server_->options.instructions)) result += R"("")";
     }
     result += '}';
-    tools();  // changes from here on are announced
+    subscriber_.begin_legacy(agreed, server_->offers_resources(), server_->offers_prompts());
     peer_->finish(id, result);
 }
 
 void session::set_log_level(const incoming& in) {
     auto named = in.params["level"].if_string();
     auto level = named ? find_log_level(*named) : std::nullopt;
-    if (!level) return reject(in.id, error_code::invalid_params, "level: not a log level");
+    if (!level) throw error(error_code::invalid_params, "level: not a log level");
     client_->log_level = static_cast<int>(*level);
-    peer_->finish(in.id, "{}");
 }
 
 }  // namespace keel::server_side

@@ -21,13 +21,9 @@ void session::on_modern(rpc::serial id, std::string_view method, const json::val
         return refuse_version(
             id, "this connection was opened with " + std::string(protocol::name_of(client_->revision)), *version);
     }
-    incoming in{id, method, params, protocol::latest};
     // A probe decides nothing: the client may still turn to initialize.
-    if (method == "server/discover") return discover(in);
-    era_ = era::modern;
-    if (method == "tools/call") return call_tool(in);
-    if (method == "tools/list") return list_tools(in);
-    unknown_method(in);
+    if (method != "server/discover") era_ = era::modern;
+    serve({id, protocol::find_method(method), method, params, protocol::latest});
 }
 
 void session::refuse_version(rpc::serial id, std::string_view message, std::string_view requested) {
@@ -45,21 +41,21 @@ void session::refuse_version(rpc::serial id, std::string_view message, std::stri
            json::object({{"supported", std::move(supported)}, {"requested", requested}}));
 }
 
-void session::discover(const incoming& in) {
-    std::string result = R"({"resultType":"complete","supportedVersions":[)";
+void session::discover(const incoming& in, std::string& out) {
+    out += R"({"resultType":"complete","supportedVersions":[)";
     for (std::size_t i = protocol::revision_count; i-- > 0;) {
-        result += '"';
-        result += protocol::revision_names[i];
-        result += i > 0 ? R"(",)" : R"(")";
+        out += '"';
+        out += protocol::revision_names[i];
+        out += i > 0 ? R"(",)" : R"(")";
     }
-    result += R"(],"capabilities":{"logging":{},"tools":{}})";
+    out += R"(],"capabilities":)";
+    out += server_->capabilities(in.rev);
     if (!server_->options.instructions.empty()) {
-        result += R"(,"instructions":)";
-        if (!json::write_string(result, server_->options.instructions)) result += R"("")";
+        out += R"(,"instructions":)";
+        if (!json::write_string(out, server_->options.instructions)) out += R"("")";
     }
-    result += R"(,"ttlMs":0,"cacheScope":"private")";
-    result += server_->modern_tail();
-    peer_->finish(in.id, result);
+    write_cache_hint(out, server_->hint_for(method::server_discover));
+    end_result(out, in.rev, *server_);
 }
 
 }  // namespace keel::server_side

@@ -14,6 +14,7 @@ import queue
 import select
 import signal
 import socket
+import stat
 import struct
 import subprocess
 import sys
@@ -23,6 +24,8 @@ import threading
 import time
 import unittest
 from pathlib import Path
+
+from message_check import MessageCheck
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -161,6 +164,14 @@ def unread_bytes(fd):
     return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0\0\0\0"))[0]
 
 
+def rest_of_file(where):
+    """What a process will read that gets this as its standard input, if that is known beforehand."""
+    if not hasattr(where, "fileno") or not stat.S_ISREG(os.fstat(where.fileno()).st_mode):
+        return b""
+    at = os.lseek(where.fileno(), 0, os.SEEK_CUR)
+    return os.pread(where.fileno(), os.fstat(where.fileno()).st_size, at)
+
+
 # ---- a process, seen from outside ----
 
 
@@ -265,6 +276,7 @@ class Wire:
         self.out_fd = out_fd
         self.in_fd = in_fd
         self.seen = []  # every message read, in order
+        self.check = MessageCheck()  # against the official schemas
         self.reader = None
         self.ended = False
         if out_fd is not None:
@@ -285,6 +297,7 @@ class Wire:
         self.send_raw(lines(messages))
 
     def send_raw(self, data):
+        self.check.sent(data)
         write_all(self.out_fd, data)
 
     # receiving
@@ -299,6 +312,7 @@ class Wire:
             return None
         message = json.loads(text)  # raises for a line that is not a message
         self.seen.append(message)
+        self.check.received(message)
         return message
 
     def answer(self, ident):
@@ -372,6 +386,7 @@ class Server(Wire, Watched):
     """`keel demo` with the given options, by default over two pipes. At the end of its with statement it is ended."""
 
     def __init__(self, *options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, read=True, **popen):
+        given = rest_of_file(stdin)
         self.log = tempfile.TemporaryFile()  # a file is never full: the server cannot hang on its own complaints
         self.process = subprocess.Popen(
             [keel_command(), "demo", *(options or ("--stdio",))],
@@ -381,6 +396,7 @@ class Server(Wire, Watched):
                       self.process.stdin.fileno() if self.process.stdin else None,
                       self.process.stdout.fileno() if self.process.stdout else None,
                       read)
+        self.check.sent(given)
 
     def __enter__(self):
         return self

@@ -305,7 +305,7 @@ TEST_CASE("C9: a session tells nobody of changed tools when nobody is there") {
     s.start("2025-11-25");
     s.eof();
     s.tool("new", [] { return ""; }, {.quick = true});
-    s.on_loop([&] { s.session->tools_changed(); });
+    s.on_loop([&] { s.session->list_changed(server_side::list_kind::tools); });
     CHECK(s.seen.take().empty());
 }
 

@@ -204,7 +204,7 @@ TEST_CASE("F4: a worker that is blocked when the last owner of its server lets g
     {
         auto core =
             std::make_shared<server_side::server_core>(implementation{.name = "x", .version = "1"}, server_options{});
-        core->put(std::make_shared<const server_side::tool>(detail::make_tool("deaf", "",
+        core->tools.put(std::make_shared<const server_side::tool>(detail::make_tool("deaf", "",
                                                                               [forever, ended](context& ctx) {
                                                                                   struct at_end {
                                                                                       std::shared_ptr<thread_gate> g;
@@ -337,7 +337,7 @@ TEST_CASE("F7, C9: a saved context can be used when its request, its connection 
     {
         auto core =
             std::make_shared<server_side::server_core>(implementation{.name = "x", .version = "1"}, server_options{});
-        core->put(std::make_shared<const server_side::tool>(detail::make_tool("save", "",
+        core->tools.put(std::make_shared<const server_side::tool>(detail::make_tool("save", "",
                                                                               [&](context& ctx) {
                                                                                   saved = ctx;
                                                                                   return std::string("saved");

@@ -102,7 +102,7 @@ TEST_CASE("J1: a list that changed is announced once when there is room again") 
     s.start("2025-11-25");
     s.wire->stall();
     s.call("1", "big");
-    for (int i = 0; i < 10; ++i) s.on_loop([&] { s.session->tools_changed(); });
+    for (int i = 0; i < 10; ++i) s.on_loop([&] { s.session->list_changed(server_side::list_kind::tools); });
     s.wire->resume();
     s.loop->run();
     CHECK(s.seen.with_method("notifications/tools/list_changed").empty());

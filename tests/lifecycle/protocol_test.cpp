@@ -471,7 +471,7 @@ TEST_CASE("SUB-08: an older client is told that the tools have changed, and sees
     CHECK(s.seen.answer_message("1")["result"]["tools"].size() == 0);
     s.seen.take();
     s.tool("new", [] { return "new"; }, {.quick = true});
-    s.on_loop([&] { s.session->tools_changed(); });
+    s.on_loop([&] { s.session->list_changed(server_side::list_kind::tools); });
     CHECK(s.seen.take() == lines{R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})"});
     s.send(request_line("2", "tools/list"));
     CHECK(s.seen.answer_message("2")["result"]["tools"].size() == 1);

@@ -1,6 +1,8 @@
 #pragma once
 
-// A blocking client for tests: one line out, one line in, over a Unix socket.
+// A blocking client for tests: one line out, one line in, over a Unix socket. What it gets must fit the official schemas.
+
+#include "support/message_check.hpp"
 
 #include <keel/json.hpp>
 
@@ -34,6 +36,7 @@ public:
     bool connected() const { return connected_; }
 
     void send(const std::string& line) {
+        check_.sent(line);
         std::string text = line + "\n";
         REQUIRE(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
     }
@@ -45,7 +48,7 @@ public:
         while (true) {
             ssize_t n = read(fd_, &c, 1);
             if (n != 1) return {};
-            if (c == '\n') return keel::json::parse(line);
+            if (c == '\n') return checked(keel::json::parse(line));
             line += c;
         }
     }
@@ -74,8 +77,16 @@ public:
     }
 
 private:
+    keel::json::value checked(keel::json::value message) {
+        std::size_t before = check_.problems().size();
+        check_.received(message);
+        for (std::size_t i = before; i < check_.problems().size(); ++i) FAIL_CHECK(check_.problems()[i]);
+        return message;
+    }
+
     int fd_ = -1;
     bool connected_ = false;
+    keel::test::message_check check_;
 };
 
 inline std::string text_of(const keel::json::value& answer) {

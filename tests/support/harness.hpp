@@ -45,12 +45,14 @@ struct server_settings {
     std::uint64_t seed = 0;  // of the shuffle of the loop's steps; 0: in their order
     std::string instructions = {};
     bool quiet = false;  // for runs of a million: no tap, no ledger
+    std::function<void(server_options&)> adjust = {};  // whatever else a test wants to set
 };
 
 class server_under_test {
 public:
     explicit server_under_test(server_settings how = {})
-        : settings(std::move(how)), loop(make_loop(settings.seed)), wire(std::make_shared<script>(loop)), seen(wire) {
+        : settings(std::move(how)), loop(make_loop(settings.seed)), wire(std::make_shared<script>(loop)),
+          seen(wire, language::mcp) {
         implementation about;
         about.name = "under-test";
         about.version = "1.0";
@@ -64,6 +66,7 @@ public:
             std::lock_guard lock(log_mutex_);
             log_.emplace_back(std::string(name_of(level)) + ": " + std::string(text));
         };
+        if (settings.adjust) settings.adjust(options);
         core = std::make_shared<server_side::server_core>(std::move(about), std::move(options));
         session = std::make_shared<server_side::session>(core, [this](const connection_end& end) {
             ends.push_back(end);
@@ -89,8 +92,10 @@ public:
 
     template <class F>
     void tool(std::string name, F f, tool_options options = {}) {
-        core->put(std::make_shared<const server_side::tool>(
-            detail::make_tool(std::move(name), "", std::move(f), std::move(options))));
+        bool replace = options.replace;
+        core->tools.put(std::make_shared<const server_side::tool>(
+                            detail::make_tool(std::move(name), "", std::move(f), std::move(options))),
+                        replace);
     }
 
     // ---- the client ----

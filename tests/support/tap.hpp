@@ -2,6 +2,7 @@
 
 // What went over a scripted wire, message by message, and whether it kept the contract.
 
+#include "support/message_check.hpp"
 #include "support/scripted_connection.hpp"
 
 #include <keel/json.hpp>
@@ -89,11 +90,18 @@ inline std::string progress_line(std::string_view token, std::string_view progre
                                                            std::string(progress) + "}");
 }
 
+/// What the messages on a wire are: JSON-RPC with methods of a test's own, or the protocol, which has schemas.
+enum class language : unsigned char { rpc, mcp };
+
 /// Every message that was written completely, and the ledger: at most one answer per request, nothing about a request
-/// after its answer.
+/// after its answer, nothing that the official schema of the revision in force does not allow.
 class tap {
 public:
-    explicit tap(std::shared_ptr<script> wire) : wire_(std::move(wire)) {}
+    explicit tap(std::shared_ptr<script> wire, language spoken = language::rpc)
+        : wire_(std::move(wire)), has_schemas_(spoken == language::mcp) {}
+
+    /// This test is about messages that no schema allows.
+    void expect_off_schema(std::string reason) { schemas_.expect_off_schema(std::move(reason)); }
 
     /// Call before bytes are fed, so that the ledger knows which requests there are.
     void note_input(std::string_view bytes) {
@@ -168,10 +176,12 @@ public:
     void check_ledger() {
         read();
         for (const std::string& problem : problems_) FAIL_CHECK(problem);
+        for (const std::string& problem : schemas_.problems()) FAIL_CHECK(problem);
     }
 
 private:
     void note_line(std::string_view line) {
+        if (has_schemas_) schemas_.sent(line);
         json::document doc;
         const json::value* v = doc.read(line);
         if (!v) return;
@@ -207,6 +217,7 @@ private:
         } else {
             note_message(*v);
         }
+        if (v && has_schemas_) schemas_.received(*v);
         frames_.push_back(std::move(text));
     }
     void note_message(const json::value& v) {
@@ -230,6 +241,8 @@ private:
     }
 
     std::shared_ptr<script> wire_;
+    bool has_schemas_;
+    message_check schemas_;
     std::string partial_;
     lines frames_;
     std::size_t taken_ = 0;

@@ -1,41 +1,8 @@
-#include <keel/content.hpp>
+// What a tool returns, as JSON texts on their way to the wire.
+
 #include <keel/tool.hpp>
 
-namespace keel {
-
-namespace {
-
-content media(const char* type, std::string data, std::string mime_type) {
-    return content::block(
-        json::object({{"type", type}, {"data", std::move(data)}, {"mimeType", std::move(mime_type)}}));
-}
-
-}  // namespace
-
-content content::image(std::string data, std::string mime_type) {
-    return media("image", std::move(data), std::move(mime_type));
-}
-
-content content::audio(std::string data, std::string mime_type) {
-    return media("audio", std::move(data), std::move(mime_type));
-}
-
-content content::block(json::value v) {
-    if (!v["type"].is_string()) throw std::invalid_argument("keel: a content block is an object with a \"type\"");
-    content c;
-    c.block_ = std::move(v);
-    return c;
-}
-
-bool content::write(std::string& out) const {
-    if (!is_text()) return json::write(out, block_);
-    out += R"({"type":"text","text":)";
-    if (!json::write_string(out, text_)) return false;
-    out += '}';
-    return true;
-}
-
-namespace detail {
+namespace keel::detail {
 
 void throw_unexpressible() {
     throw bad_result("the result cannot be expressed in JSON (NaN, infinity, or text that is not UTF-8)");
@@ -49,14 +16,21 @@ void write_text(reply& out, std::string_view text) {
     out.content += "}]";
 }
 
+void write_meta(reply& out, const json::value& meta) {
+    if (!meta.is_object()) throw bad_result("the _meta of a result is not an object");
+    if (!json::write(out.meta, meta)) throw_unexpressible();
+}
+
 void write_result(reply& out, const tool_result& r) {
     out.is_error = r.is_error;
-    if (!r.structured.is_null() && !json::write(out.structured, r.structured)) throw_unexpressible();
+    if (!r.meta.is_null()) write_meta(out, r.meta);
+    if (r.structured && !json::write(out.structured, *r.structured)) throw_unexpressible();
     if (r.content.empty() && !out.structured.empty()) return add_text_twin(out);
     out.content += '[';
     for (const content& block : r.content) {
         if (out.content.size() > 1) out.content += ',';
         if (!block.write(out.content)) throw_unexpressible();
+        if (!block.is_text()) out.only_text = false;
     }
     out.content += ']';
 }
@@ -89,6 +63,15 @@ void add_text_twin(reply& out) {
 
 json::value empty_object_schema() { return json::object({{"type", "object"}, {"properties", json::object()}}); }
 
-}  // namespace detail
+bool decoding_checks_all(const json::value& schema) {
+    for (const json::member& m : schema.members()) {
+        if (m.key() == "pattern" && m.content.is_string()) return false;
+        if (!decoding_checks_all(m.content)) return false;
+    }
+    for (const json::value& each : schema.items()) {
+        if (!decoding_checks_all(each)) return false;
+    }
+    return true;
+}
 
-}  // namespace keel
+}  // namespace keel::detail

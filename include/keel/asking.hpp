@@ -1,0 +1,69 @@
+#pragma once
+
+// What comes back when a handler asks the client for something.
+
+#include <keel/describe.hpp>
+#include <keel/sampling.hpp>
+#include <keel/task.hpp>
+
+#include <string>
+#include <type_traits>
+
+namespace keel {
+
+enum class elicit_action : unsigned char { accept, decline, cancel };
+
+/// The answer to a form. `value` means something only when it was accepted.
+template <class T>
+struct elicited {
+    elicit_action action = elicit_action::cancel;
+    T value = {};
+
+    elicited() = default;
+    /// Accepted: `if (auto trip = co_await ctx.elicit<trip>(…))`.
+    explicit operator bool() const noexcept { return action == elicit_action::accept; }
+    const T& operator*() const noexcept { return value; }
+    const T* operator->() const noexcept { return &value; }
+};
+
+/// The answer to a URL: accepted means that the user agreed to open it, not that anything happened there.
+struct url_elicited {
+    elicit_action action = elicit_action::cancel;
+    std::string id = {};  // revision 2025-11-25: to say that it is complete
+
+    url_elicited() = default;
+    explicit operator bool() const noexcept { return action == elicit_action::accept; }
+};
+
+namespace detail {
+
+/// Throws keel::error when the client's answer is not of that type.
+[[noreturn]] void throw_bad_answer(const decode_error&);
+
+template <class T>
+T decode_answer(const json::value& from) {
+    T into{};
+    decode_error e;
+    if (!keel::decode(from, into, e)) throw_bad_answer(e);
+    return into;
+}
+
+template <class T>
+inline constexpr bool is_task_of = false;
+template <class T>
+inline constexpr bool is_task_of<task<T>> = true;
+
+template <class T>
+struct once_value {
+    using type = T;
+};
+template <class T>
+struct once_value<task<T>> {
+    using type = T;
+};
+template <class F>
+using once_result = typename once_value<std::invoke_result_t<F&>>::type;
+
+}  // namespace detail
+
+}  // namespace keel

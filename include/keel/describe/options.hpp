@@ -1,0 +1,112 @@
+#pragma once
+
+// What can be said of a member, after its name: (name, "description", keel::minimum(1)).
+
+#include <keel/describe/tables.hpp>
+
+#include <type_traits>
+#include <utility>
+
+namespace keel {
+
+namespace detail {
+
+struct text_option {
+    std::string_view field_notes::* where;
+    std::string_view text;
+};
+struct string_option {
+    std::string_view field_notes::* where;
+    std::string_view text;
+};
+struct length_option {
+    std::size_t field_notes::* where;
+    std::size_t count;
+};
+struct items_option {
+    std::size_t field_notes::* where;
+    std::size_t count;
+};
+struct number_option {
+    limit field_notes::* where;
+    limit bound;
+};
+struct defaulted_option {};
+struct omit_empty_option {};
+struct one_or_many_option {};
+struct rest_option {};
+
+constexpr void apply(field_notes& n, const char* description) { n.description = description; }
+constexpr void apply(field_notes& n, const text_option& o) { n.*o.where = o.text; }
+constexpr void apply(field_notes& n, const string_option& o) { n.*o.where = o.text; }
+constexpr void apply(field_notes& n, const defaulted_option&) { n.defaulted = true; }
+constexpr void apply(field_notes& n, const omit_empty_option&) { n.omit_empty = true; }
+constexpr void apply(field_notes& n, const one_or_many_option&) { n.one_or_many = true; }
+constexpr void apply(field_notes& n, const rest_option&) { n.rest = true; }
+constexpr void apply(field_notes& n, const length_option& o) {
+    n.*o.where = o.count;
+    n.limited = true;
+}
+constexpr void apply(field_notes& n, const items_option& o) {
+    n.*o.where = o.count;
+    n.limited = true;
+}
+constexpr void apply(field_notes& n, const number_option& o) {
+    n.*o.where = o.bound;
+    n.limited = true;
+}
+
+template <class N>
+constexpr limit make_limit(N n) {
+    static_assert(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>, "keel: a limit is a number");
+    if constexpr (std::is_integral_v<N>) {
+        if (std::in_range<std::int64_t>(n)) return {limit::form::integer, static_cast<std::int64_t>(n), 0};
+    }
+    return {limit::form::real, 0, static_cast<double>(n)};
+}
+
+}  // namespace detail
+
+/// The name on the wire where it is not the member's own: (input_schema, keel::wire("inputSchema")).
+constexpr detail::text_option wire(const char* name) { return {&detail::field_notes::wire, name}; }
+constexpr detail::text_option title(const char* text) { return {&detail::field_notes::title, text}; }
+/// Not required; a missing member stays as the struct's default constructor made it. The schema shows that default.
+inline constexpr detail::defaulted_option defaulted{};
+/// Not required, and left out by encode while there is nothing in it: an empty text, list or map, a JSON null; an enum,
+/// number or bool that still has the value the struct's default constructor gave it.
+inline constexpr detail::omit_empty_option omit_empty{};
+/// A json::value that keeps the members of the object which no other member takes. Encode writes them last.
+inline constexpr detail::rest_option rest{};
+
+// Numbers. Checked by decode.
+template <class N>
+constexpr detail::number_option minimum(N n) {
+    return {&detail::field_notes::minimum, detail::make_limit(n)};
+}
+template <class N>
+constexpr detail::number_option maximum(N n) {
+    return {&detail::field_notes::maximum, detail::make_limit(n)};
+}
+template <class N>
+constexpr detail::number_option exclusive_minimum(N n) {
+    return {&detail::field_notes::exclusive_minimum, detail::make_limit(n)};
+}
+template <class N>
+constexpr detail::number_option exclusive_maximum(N n) {
+    return {&detail::field_notes::exclusive_maximum, detail::make_limit(n)};
+}
+
+// Strings, in characters (code points). Checked by decode.
+constexpr detail::length_option min_length(std::size_t n) { return {&detail::field_notes::min_length, n}; }
+constexpr detail::length_option max_length(std::size_t n) { return {&detail::field_notes::max_length, n}; }
+// Strings. Shown in the schema only: decode does not check them.
+constexpr detail::string_option format(const char* name) { return {&detail::field_notes::format, name}; }
+constexpr detail::string_option pattern(const char* expression) { return {&detail::field_notes::pattern, expression}; }
+
+// Lists. Checked by decode.
+constexpr detail::items_option min_items(std::size_t n) { return {&detail::field_notes::min_items, n}; }
+constexpr detail::items_option max_items(std::size_t n) { return {&detail::field_notes::max_items, n}; }
+/// A list of one is written as its only element, without brackets; both forms are read.
+inline constexpr detail::one_or_many_option one_or_many{};
+
+}  // namespace keel

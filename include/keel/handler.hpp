@@ -1,0 +1,169 @@
+#pragma once
+
+// How a function of the user's becomes the handler of a request: what it takes, what it returns, where it runs. Shared
+// by tools, resources, prompts and custom methods; each says in its traits what its functions may take and return.
+
+#include <keel/context.hpp>
+#include <keel/describe.hpp>
+#include <keel/task.hpp>
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+
+namespace keel::detail {
+
+/// A result on its way to the wire: JSON texts. What they are depends on the kind of handler.
+struct reply {
+    std::string content;     // tools: an array of blocks; resources: of contents; prompts: of messages
+    std::string structured;  // tools: structured content; empty: none
+    std::string extra;       // further members of the result, each with a comma before it
+    std::string meta;        // `_meta`, an object; empty: none
+    bool is_error = false;
+    bool only_text = true;  // no block that an older revision may not know
+};
+
+/// Arguments that do not fit. The message names the path.
+class bad_arguments : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// A result that cannot be sent: NaN, text that is not UTF-8, structured content that breaks its own schema.
+class bad_result : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+using plain_handler = std::function<void(context*, const json::value& input, reply& out)>;
+using task_handler = std::function<task<reply>(context, json::value input)>;
+
+struct handler {
+    plain_handler plain = {};  // one of the two
+    task_handler coroutine = {};
+    bool wants_context = true;
+    bool quick = false;  // plain, and never blocks: runs on the loop
+
+    explicit operator bool() const noexcept { return plain || coroutine; }
+};
+
+/// `_meta` of the result. Throws bad_result when it is no object.
+void write_meta(reply& out, const json::value& meta);
+[[noreturn]] void throw_unexpressible();
+[[noreturn]] void throw_bad_arguments(const decode_error&);
+
+template <class Args>
+Args read_described(const json::value& from, std::string_view prefix) {
+    Args in{};
+    decode_error e;
+    if (!keel::decode(from, in, e, prefix)) throw_bad_arguments(e);
+    return in;
+}
+
+template <class R>
+struct task_result {
+    using type = R;
+    static constexpr bool is_task = false;
+};
+template <class R>
+struct task_result<task<R>> {
+    using type = R;
+    static constexpr bool is_task = true;
+};
+
+/// The signatures a handler may have: R(), R(Args), R(context&), R(context&, Args).
+template <class R, class... Ps>
+struct call_shape {
+    using result = R;
+    static constexpr std::size_t count = sizeof...(Ps);
+    static constexpr bool takes_context =
+        count > 0 && std::is_same_v<std::tuple_element_t<0, std::tuple<Ps..., void>>, context&>;
+    static constexpr std::size_t arguments_at = takes_context ? 1 : 0;
+    static constexpr bool takes_arguments = count == arguments_at + 1;
+    using arguments = std::remove_cvref_t<std::tuple_element_t<arguments_at, std::tuple<Ps..., void, void>>>;
+    static_assert(count <= arguments_at + 1,
+                  "keel: a handler takes (context&, Arguments), (Arguments), (context&) or nothing; put the arguments "
+                  "in one struct");
+};
+template <class F>
+struct signature : signature<decltype(&F::operator())> {};
+template <class R, class C, class... Ps>
+struct signature<R (C::*)(Ps...)> : call_shape<R, Ps...> {};
+template <class R, class C, class... Ps>
+struct signature<R (C::*)(Ps...) const> : call_shape<R, Ps...> {};
+template <class R, class C, class... Ps>
+struct signature<R (C::*)(Ps...) noexcept> : call_shape<R, Ps...> {};
+template <class R, class C, class... Ps>
+struct signature<R (C::*)(Ps...) const noexcept> : call_shape<R, Ps...> {};
+template <class R, class... Ps>
+struct signature<R (*)(Ps...)> : call_shape<R, Ps...> {};
+template <class R, class... Ps>
+struct signature<R (*)(Ps...) noexcept> : call_shape<R, Ps...> {};
+
+template <class F>
+concept has_one_call_operator = requires { &F::operator(); };
+template <class F>
+concept one_function = std::is_pointer_v<F> || has_one_call_operator<F>;
+
+/// Calls `f` with what it takes.
+template <class Traits, class S, class F>
+decltype(auto) invoke_plain(F& f, context* ctx, const json::value& input) {
+    if constexpr (S::takes_context && S::takes_arguments) {
+        return f(*ctx, Traits::template read<typename S::arguments>(input));
+    } else if constexpr (S::takes_context) {
+        return f(*ctx);
+    } else if constexpr (S::takes_arguments) {
+        return f(Traits::template read<typename S::arguments>(input));
+    } else {
+        return f();
+    }
+}
+
+// Context and arguments live in this frame, so that a handler may take them by reference.
+template <class Traits, class S, class F, class R>
+task<reply> run_task(F& f, context ctx, json::value input) {
+    reply out;
+    if constexpr (S::takes_arguments) {
+        auto in = Traits::template read<typename S::arguments>(input);
+        if constexpr (S::takes_context) {
+            R r = co_await f(ctx, std::move(in));
+            Traits::write(out, r, input);
+        } else {
+            R r = co_await f(std::move(in));
+            Traits::write(out, r, input);
+        }
+    } else if constexpr (S::takes_context) {
+        R r = co_await f(ctx);
+        Traits::write(out, r, input);
+    } else {
+        R r = co_await f();
+        Traits::write(out, r, input);
+    }
+    co_return out;
+}
+
+/// Traits: `template <class Args> static Args read(const json::value& input)`,
+/// `template <class R> static void write(reply&, const R&, const json::value& input)`.
+template <class Traits, class F>
+handler make_handler(F f, bool quick) {
+    using s = signature<F>;
+    using returned = task_result<std::remove_cvref_t<typename s::result>>;
+    using result = typename returned::type;
+    handler made;
+    made.wants_context = s::takes_context || returned::is_task;
+    made.quick = quick && !returned::is_task;
+    if constexpr (returned::is_task) {
+        made.coroutine = [f = std::move(f)](context ctx, json::value input) mutable {
+            return run_task<Traits, s, F, result>(f, std::move(ctx), std::move(input));
+        };
+    } else {
+        made.plain = [f = std::move(f)](context* ctx, const json::value& input, reply& out) mutable {
+            Traits::template write<result>(out, invoke_plain<Traits, s>(f, ctx, input), input);
+        };
+    }
+    return made;
+}
+
+}  // namespace keel::detail

@@ -1,0 +1,166 @@
+#pragma once
+
+// Resources: what a server lets clients read, one by one or as a family behind a URI template.
+
+#include <keel/context.hpp>
+#include <keel/describe.hpp>
+#include <keel/error.hpp>
+#include <keel/handler.hpp>
+#include <keel/types.hpp>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace keel {
+
+/// How long a result may be kept by whoever receives it, and whether it is the same for everyone (revision 2026-07-28).
+struct cache_hint {
+    std::chrono::milliseconds ttl = std::chrono::milliseconds(0);
+    bool shared = false;
+};
+
+/// Raw bytes, as opposed to text.
+struct bytes {
+    std::string data = {};
+};
+
+/// Everything a read can give.
+struct read_result {
+    std::vector<resource_contents> contents;
+    std::optional<cache_hint> cache;
+
+    read_result() = default;
+    read_result(std::vector<resource_contents> all) : contents(std::move(all)) {}
+    read_result(resource_contents one) { contents.push_back(std::move(one)); }
+};
+
+/// What is being read. `variables` are those of the template, decoded.
+struct resource_request {
+    std::string uri = {};
+    std::map<std::string, std::string> variables = {};
+};
+
+/// Thrown by the handler of a template for a URI that fits it and yet names nothing.
+class resource_not_found : public error {
+public:
+    explicit resource_not_found(std::string uri);
+    const std::string& uri() const noexcept { return uri_; }
+
+private:
+    std::string uri_;
+};
+
+/// A part of the list of resources behind a template: `next` is empty at the end, else what to ask with for more.
+struct resource_page {
+    std::vector<resource> resources = {};
+    std::string next = {};
+};
+
+/// What has been typed so far of an argument, and the arguments that are already chosen.
+struct completion_request {
+    std::string argument = {};
+    std::string value = {};
+    std::map<std::string, std::string> chosen = {};
+};
+
+/// Proposes values for an argument of a prompt or a variable of a template. Runs on a worker thread.
+using completer = std::function<completion(context&, const completion_request&)>;
+
+struct resource_options {
+    bool quick = false;
+    std::optional<cache_hint> cache = {};
+    bool replace = false;
+};
+
+struct template_options {
+    bool quick = false;
+    std::optional<cache_hint> cache = {};
+    bool replace = false;
+    /// The resources behind the template, page by page; they appear in the list of resources. `cursor` is empty at first.
+    /// Runs on a worker thread.
+    std::function<resource_page(context&, const std::string& cursor)> list = {};
+    std::map<std::string, completer> complete = {};  // by variable
+    /// Lets variables hold "..", an absolute path and the like. Only for handlers that do not turn them into paths.
+    bool allow_path_traversal = false;
+};
+
+namespace detail {
+
+struct resource_entry {
+    resource about;
+    detail::handler handler;
+    resource_options options;
+};
+
+struct template_entry {
+    resource_template about;
+    detail::handler handler;
+    template_options options;
+};
+
+// `input` of a resource's handler: {"uri", "mimeType", "variables"}.
+void write_contents(reply& out, const read_result& r);
+void write_text_contents(reply& out, std::string_view text, const json::value& input);
+void write_byte_contents(reply& out, std::string_view data, const json::value& input);
+
+template <class R>
+inline constexpr bool is_resource_value =
+    std::is_same_v<R, read_result> || std::is_same_v<R, resource_contents> ||
+    std::is_same_v<R, std::vector<resource_contents>> || std::is_same_v<R, bytes> ||
+    std::is_convertible_v<R, std::string_view>;
+
+struct resource_traits {
+    template <class Args>
+    static Args read(const json::value& input) {
+        if constexpr (std::is_same_v<Args, resource_request>) {
+            resource_request in;
+            in.uri = input["uri"].as_string();
+            for (const json::member& m : input["variables"].members()) {
+                in.variables.emplace(m.key(), m.content.as_string());
+            }
+            return in;
+        } else {
+            return read_described<Args>(input["variables"], "uri");
+        }
+    }
+
+    template <class R>
+    static void write(reply& out, const R& r, const json::value& input) {
+        if constexpr (std::is_convertible_v<R, std::string_view>) {
+            write_text_contents(out, std::string_view(r), input);
+        } else if constexpr (std::is_same_v<R, bytes>) {
+            write_byte_contents(out, r.data, input);
+        } else if constexpr (std::is_same_v<R, read_result>) {
+            write_contents(out, r);
+        } else {
+            write_contents(out, read_result(r));
+        }
+    }
+};
+
+template <class F>
+handler make_resource_handler(F f, bool quick) {
+    static_assert(one_function<F>,
+                  "keel: a resource is read by a function or an object with exactly one call operator");
+    if constexpr (one_function<F>) {
+        using s = signature<F>;
+        using result = typename task_result<std::remove_cvref_t<typename s::result>>::type;
+        static_assert(is_resource_value<result>,
+                      "keel: reading a resource gives std::string (text), keel::bytes, keel::resource_contents, a vector "
+                      "of these, keel::read_result, or a keel::task of one of these");
+        if constexpr (s::takes_arguments) {
+            static_assert(described<typename s::arguments> || std::is_same_v<typename s::arguments, resource_request>,
+                          "keel: a resource's function takes keel::resource_request or a described struct of the "
+                          "template's variables");
+        }
+        if constexpr (is_resource_value<result>) return make_handler<resource_traits>(std::move(f), quick);
+    }
+    return {};
+}
+
+}  // namespace detail
+
+}  // namespace keel

@@ -1,0 +1,81 @@
+#pragma once
+
+// Letting the client's model write something: the question and the answer.
+//
+// The types that are handed to a co_await have constructors: g++ 12 destroys temporaries of aggregates twice there.
+
+#include <keel/content.hpp>
+#include <keel/types.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace keel {
+
+/// One turn of the conversation. Before revision 2025-11-25 a message has one block: several are sent as several
+/// messages.
+struct sampling_message {
+    keel::role role = keel::role::user;
+    std::vector<keel::content> content;
+    json::value meta;
+
+    sampling_message() = default;
+    sampling_message(keel::content said) { content.push_back(std::move(said)); }
+    sampling_message(keel::role who, keel::content said) : role(who) { content.push_back(std::move(said)); }
+    sampling_message(keel::role who, std::vector<keel::content> said) : role(who), content(std::move(said)) {}
+};
+
+/// A tool that the model may ask to be used (revision 2025-11-25 and later). The one who asked runs it.
+using sampling_tool = tool;
+
+enum class tool_choice : unsigned char {
+    automatic,  // as the model likes
+    required,   // at least one
+    none,       // none at all
+};
+
+/// How much of the conversation with servers the client should add. Anything but `none` is deprecated in the protocol.
+enum class include_context : unsigned char { none, this_server, all_servers };
+
+struct sampling_request {
+    std::vector<sampling_message> messages;
+    std::int64_t max_tokens = 1000;
+    std::optional<keel::model_preferences> model_preferences;
+    std::string system_prompt;
+    keel::include_context include_context = keel::include_context::none;
+    std::optional<double> temperature;
+    std::vector<std::string> stop_sequences;
+    json::value metadata;  // for the model's provider; null: none
+    std::vector<sampling_tool> tools;
+    std::optional<keel::tool_choice> tool_choice;
+    json::value meta;
+
+    sampling_request() = default;
+    sampling_request(std::string user_text, std::int64_t most_tokens = 1000) : max_tokens(most_tokens) {
+        messages.emplace_back(content(std::move(user_text)));
+    }
+    sampling_request(std::vector<sampling_message> conversation, std::int64_t most_tokens = 1000)
+        : messages(std::move(conversation)), max_tokens(most_tokens) {}
+};
+
+struct sampling_result {
+    keel::role role = keel::role::assistant;
+    std::vector<keel::content> content;
+    std::string model;
+    std::string stop_reason;  // "endTurn", "stopSequence", "maxTokens", "toolUse", or another; "" when not told
+    json::value meta;
+
+    sampling_result() = default;
+    sampling_result(keel::content said, std::string model_name, std::string why_stopped = {})
+        : model(std::move(model_name)), stop_reason(std::move(why_stopped)) {
+        content.push_back(std::move(said));
+    }
+
+    /// The text of all its text blocks, one after the other.
+    std::string text() const;
+};
+
+}  // namespace keel

@@ -1,0 +1,34 @@
+#pragma once
+
+// What a server is doing: for the embedding program's own monitoring.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace keel {
+
+/// The requests of one method. Times are from the moment a request was read to the moment it was answered or given up;
+/// they are right to within an eighth.
+struct method_health {
+    std::uint64_t count = 0;
+    std::uint64_t errors = 0;  // answered with a protocol error
+    std::chrono::nanoseconds p50{0};
+    std::chrono::nanoseconds p90{0};
+    std::chrono::nanoseconds p99{0};
+    std::chrono::nanoseconds slowest{0};
+};
+
+struct server_health {
+    std::size_t connections = 0;
+    std::size_t in_flight = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t dropped_late = 0;  // said after the request had ended
+    std::uint64_t rejected_input = 0;
+    std::uint64_t abandoned = 0;
+    std::map<std::string, method_health> methods = {};  // by name; what no method of ours has is under ""
+};
+
+}  // namespace keel

@@ -1,0 +1,19 @@
+#pragma once
+
+// W3C trace context, as it travels in the metadata of a request.
+
+#include <string>
+
+namespace keel {
+
+/// Empty members were absent, or not in the form that W3C asks for.
+struct trace_context {
+    std::string traceparent;  // "00-<trace id>-<parent id>-<flags>"
+    std::string tracestate;   // "vendor=value,…"; only together with a traceparent
+    std::string baggage;      // "key=value;property,…"
+
+    bool empty() const noexcept { return traceparent.empty() && baggage.empty(); }
+    friend bool operator==(const trace_context&, const trace_context&) = default;
+};
+
+}  // namespace keel

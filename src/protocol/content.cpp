@@ -1,0 +1,155 @@
+// Blocks of content: made, read, written.
+
+#include <keel/content.hpp>
+
+#include <keel/base64.hpp>
+#include <keel/types_json.hpp>
+
+#include <array>
+
+namespace keel {
+
+namespace {
+
+content media(std::string_view type, std::string_view data, std::string_view mime_type) {
+    return content::block(json::object({{"type", type}, {"data", data}, {"mimeType", mime_type}}));
+}
+
+struct needed_member {
+    std::string_view type;
+    std::string_view name;
+    json::kind kind;
+};
+
+/// What blocks of the known types cannot do without.
+constexpr std::array needed = {
+    needed_member{"text", "text", json::kind::string},
+    needed_member{"image", "data", json::kind::string},
+    needed_member{"image", "mimeType", json::kind::string},
+    needed_member{"audio", "data", json::kind::string},
+    needed_member{"audio", "mimeType", json::kind::string},
+    needed_member{"resource_link", "uri", json::kind::string},
+    needed_member{"resource_link", "name", json::kind::string},
+    needed_member{"resource", "resource", json::kind::object},
+    needed_member{"tool_use", "id", json::kind::string},
+    needed_member{"tool_use", "name", json::kind::string},
+    needed_member{"tool_use", "input", json::kind::object},
+    needed_member{"tool_result", "toolUseId", json::kind::string},
+    needed_member{"tool_result", "content", json::kind::array},
+};
+
+bool complain(decode_error& e, std::string_view path, std::string text) {
+    e.path = path;
+    e.text = std::move(text);
+    return false;
+}
+
+bool has(const json::value& block, std::string_view name, json::kind kind, decode_error& e) {
+    const json::value* found = block.find(name);
+    if (found == nullptr) return complain(e, name, "required");
+    if (found->type() == kind) return true;
+    return complain(
+        e, name,
+        "expected " + std::string(json::name_of(kind)) + ", found " + std::string(json::name_of(found->type())));
+}
+
+bool is_block(const json::value& v, decode_error& e) {
+    if (!v.is_object()) return complain(e, {}, "expected object, found " + std::string(json::name_of(v.type())));
+    if (!has(v, "type", json::kind::string, e)) return false;
+    const std::string_view type = v["type"].as_string();
+    for (const needed_member& n : needed) {
+        if (n.type == type && !has(v, n.name, n.kind, e)) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+content content::image(std::string_view data, std::string_view mime_type) { return media("image", data, mime_type); }
+
+content content::audio(std::string_view data, std::string_view mime_type) { return media("audio", data, mime_type); }
+
+content content::image_bytes(std::string_view bytes, std::string_view mime_type) {
+    return image(base64_encode(bytes), mime_type);
+}
+
+content content::audio_bytes(std::string_view bytes, std::string_view mime_type) {
+    return audio(base64_encode(bytes), mime_type);
+}
+
+content content::link(const resource& what) {
+    json::value made = json::object({{"type", "resource_link"}});
+    const json::value encoded = encode(what);
+    for (const json::member& m : encoded.members()) made.append(m.key(), m.content);
+    return block(std::move(made));
+}
+
+content content::embed(const resource_contents& what) {
+    return block(json::object({{"type", "resource"}, {"resource", encode(what)}}));
+}
+
+content content::block(json::value v) {
+    content made;
+    decode_error e;
+    if (!keel_decode(v, made, e)) {
+        throw std::invalid_argument("keel: a content block is an object with a \"type\" and what that type needs: " +
+                                    e.message());
+    }
+    return made;
+}
+
+content content::tool_use(std::string_view id, std::string_view name, json::value input) {
+    return block(json::object({{"type", "tool_use"}, {"id", id}, {"name", name}, {"input", std::move(input)}}));
+}
+
+content content::tool_answer(std::string_view tool_use_id, const std::vector<content>& blocks, bool is_error) {
+    json::value made = json::object({{"type", "tool_result"}, {"toolUseId", tool_use_id}, {"content", encode(blocks)}});
+    if (is_error) made.append("isError", true);
+    return block(std::move(made));
+}
+
+json::value& content::changeable() {
+    if (block_.is_null()) block_ = keel_encode(*this);
+    return block_;
+}
+
+content& content::with(const annotations& notes) {
+    changeable().set("annotations", encode(notes));
+    return *this;
+}
+
+content& content::with_meta(json::value meta) {
+    changeable().set("_meta", std::move(meta));
+    return *this;
+}
+
+std::string_view content::type() const noexcept {
+    return is_text() ? std::string_view("text") : block_["type"].if_string().value_or(std::string_view());
+}
+
+bool content::write(std::string& out) const {
+    if (!is_text()) return json::write(out, block_);
+    const std::size_t before = out.size();
+    out += R"({"type":"text","text":)";
+    if (!json::write_string(out, text_)) {
+        out.resize(before);
+        return false;
+    }
+    out += '}';
+    return true;
+}
+
+json::value keel_encode(const content& from) {
+    if (!from.is_text()) return from.as_block();
+    return json::object({{"type", "text"}, {"text", from.text()}});
+}
+
+bool keel_decode(const json::value& from, content& into, decode_error& error) {
+    if (!is_block(from, error)) return false;
+    const bool is_text = from["type"].as_string() == "text";
+    into.text_ = is_text ? from["text"].as_string() : std::string_view();
+    into.block_ = is_text && from.size() == 2 ? json::value() : from;
+    return true;
+}
+
+}  // namespace keel

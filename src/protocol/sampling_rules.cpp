@@ -1,0 +1,45 @@
+#include "protocol/sampling_rules.hpp"
+
+#include <set>
+
+namespace keel::protocol {
+
+namespace {
+
+std::string_view type_of(const content& block) {
+    return block.is_text() ? std::string_view("text") : block.as_block()["type"].if_string().value_or("");
+}
+
+std::set<std::string> ids_of(const sampling_message& m, std::string_view type, std::string_view member) {
+    std::set<std::string> ids;
+    for (const content& block : m.content) {
+        if (type_of(block) == type) ids.emplace(block.as_block()[member].if_string().value_or(""));
+    }
+    return ids;
+}
+
+}  // namespace
+
+std::optional<std::string> sampling_problem(const sampling_request& request) {
+    if (request.messages.empty()) return "it has no messages";
+    std::set<std::string> awaited;  // tools that the model wants used
+    for (std::size_t i = 0; i < request.messages.size(); ++i) {
+        const sampling_message& m = request.messages[i];
+        std::string where = "message " + std::to_string(i) + ": ";
+        if (m.content.empty()) return where + "it is empty";
+        std::set<std::string> results = ids_of(m, "tool_result", "toolUseId");
+        if (!results.empty()) {
+            if (m.role != role::user) return where + "tool results come from the user";
+            for (const content& block : m.content) {
+                if (type_of(block) != "tool_result") return where + "tool results stand alone";
+            }
+        }
+        if (results != awaited) return where + "every use of a tool is answered by its result, and nothing else is";
+        awaited = ids_of(m, "tool_use", "id");
+        if (!awaited.empty() && m.role != role::assistant) return where + "tools are used by the assistant";
+    }
+    if (!awaited.empty()) return "the last message uses tools whose results are missing";
+    return std::nullopt;
+}
+
+}  // namespace keel::protocol

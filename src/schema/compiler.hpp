@@ -1,0 +1,14 @@
+#pragma once
+
+#include "program.hpp"
+
+#include <keel/schema.hpp>
+
+#include <memory>
+
+namespace keel::validation {
+
+/// Throws schema_error. What it returns keeps nothing of the document or the options.
+std::shared_ptr<const program> compile(const json::value& document, const schema_options& options);
+
+}  // namespace keel::validation

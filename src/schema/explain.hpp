@@ -1,0 +1,27 @@
+#pragma once
+
+// The words of a refusal. None of this runs while values are accepted.
+
+#include "program.hpp"
+
+#include <keel/decode_error.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace keel::validation::words {
+
+/// Puts a step in front of the path, on the way out of the value that did not fit.
+void step_into(decode_error&, std::string_view key);
+void step_into(decode_error&, std::size_t index);
+
+std::string wrong_type(type_set allowed, const json::value& found);
+std::string wrong_value(const value_rules&, const json::value& found);
+std::string wrong_number(const number_rules&, const json::value& found);
+std::string wrong_count(std::size_t found, std::size_t least, std::size_t most, const char* noun);
+/// Quoted, and cut short when it is long.
+std::string shown(std::string_view text);
+std::string shown(const json::value&);
+std::string shortened(std::string_view text, std::size_t most);
+
+}  // namespace keel::validation::words

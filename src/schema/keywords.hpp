@@ -1,0 +1,45 @@
+#pragma once
+
+// Reading the keywords of one schema, with a complaint at the right place when one is not of its form.
+
+#include "library.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace keel::validation {
+
+class keywords {
+public:
+    keywords(const json::value& schema, const place& at) : schema_(schema), at_(at) {}
+
+    const json::value* find(std::string_view keyword) const noexcept { return schema_.find(keyword); }
+    std::string where(std::string_view keyword) const { return pointer_to(at_.where, keyword); }
+    [[noreturn]] void fail(std::string_view keyword, const std::string& why) const;
+    [[noreturn]] void expected(std::string_view keyword, std::string_view what) const;
+
+    // What the keyword says, if it is there.
+    void count(std::string_view keyword, std::size_t& into) const;
+    void number(std::string_view keyword, json::value& into) const;
+    bool flag(std::string_view keyword) const;  // false when it is not there
+    const json::value* text(std::string_view keyword) const;
+    const json::value* list(std::string_view keyword) const;
+    const json::value* object(std::string_view keyword) const;
+
+    /// Different strings.
+    std::vector<std::string> names(const json::value& list, const std::string& where) const;
+
+    /// Annotations have a form too.
+    void check_annotations() const;
+
+private:
+    const json::value& schema_;
+    const place& at_;
+};
+
+type_set read_types(const keywords&);
+value_rules read_values(const keywords&);
+number_rules read_numbers(const keywords&);
+
+}  // namespace keel::validation

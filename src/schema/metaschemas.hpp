@@ -1,0 +1,13 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace keel::validation {
+
+inline constexpr std::string_view dialect_2020_12 = "https://json-schema.org/draft/2020-12/schema";
+
+/// The JSON text of a document that belongs to the dialect itself, or nothing.
+std::optional<std::string_view> find_metaschema(std::string_view uri) noexcept;
+
+}  // namespace keel::validation

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "marks.hpp"
+#include "program.hpp"
+
+#include <keel/decode_error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace keel::validation {
+
+/// One check of one value. Without an error to fill in it says yes or no and allocates nothing in the usual case; the
+/// words are found by a second run, once the answer is known to be no.
+class runner {
+public:
+    explicit runner(const program& p, decode_error* error = nullptr) noexcept
+        : p_(p), nodes_(p.nodes.data()), work_(p.max_work), depth_(p.max_depth), error_(error) {}
+
+    /// The path in the error starts with '.' or '['.
+    bool accepts(const json::value& v) { return check(p_.root, v, nullptr); }
+    /// True when the answer was no because a bound was reached.
+    bool stopped() const noexcept { return stopped_ != nullptr; }
+
+private:
+    struct scope {  // the resources through which we came, innermost first
+        const scope* outer;
+        index resource;
+    };
+
+    static bool fits(type_set allowed, const json::value& v) noexcept;
+    bool check(index at, const json::value& v, marks* seen);
+    bool check_rules(const node&, const json::value&, marks*);
+    bool check_scoped(const node&, const json::value&, marks*);
+    bool check_unevaluated(const node&, const json::value&, marks*);
+    bool check_parts(const node&, const json::value&, marks*);
+    bool check_values(const value_rules&, const json::value&);
+    bool check_number(const number_rules&, const json::value&);
+    bool check_string(const string_rules&, std::string_view);
+    bool check_array(const array_rules&, const json::value&, marks*);
+    bool check_contains(const array_rules&, const json::value&, marks*);
+    bool check_object(const object_rules&, const json::value&, marks*);
+    bool check_member(const object_rules&, const json::member&, std::size_t& next, std::size_t& required, bool& known);
+    bool check_dependents(const object_rules&, const json::value&, marks*);
+    bool check_logic(const logic_rules&, const json::value&, marks*);
+    bool check_any_of(const std::vector<index>&, const json::value&, marks*);
+    bool check_one_of(const std::vector<index>&, const json::value&, marks*);
+    bool refuse_all(const std::vector<index>&, const json::value&);
+    bool check_if(const logic_rules&, const json::value&, marks*);
+    index dynamic_target(const logic_rules&) const noexcept;
+
+    /// Like check, but a refusal is only an answer: nothing is written down.
+    bool test(index at, const json::value& v, marks* seen);
+
+    // unique.cpp
+    bool all_different(std::span<const json::value> items);
+    bool equal(const json::value& a, const json::value& b);
+    std::uint64_t hash(const json::value& v, std::size_t depth);
+
+    /// False when the work is done with. The bounds hold for the whole check: after that every answer is no.
+    bool spend(std::size_t steps) noexcept {
+        if (steps > work_) return stop("too much work to check this value");
+        work_ -= steps;
+        return true;
+    }
+    bool stop(const char* why) noexcept;
+    bool found(const pattern&, std::string_view text, bool& is_found);
+
+    template <class Words>
+    bool refuse(Words&& words) {
+        if (error_) [[unlikely]] {
+            error_->path.clear();
+            error_->text = words();
+        }
+        return false;
+    }
+    template <class Step>
+    bool refused_in(const Step& step);
+
+    const program& p_;
+    const node* nodes_;
+    std::size_t work_;
+    std::size_t depth_;
+    const scope* scope_ = nullptr;
+    decode_error* error_;
+    const char* stopped_ = nullptr;
+};
+
+}  // namespace keel::validation

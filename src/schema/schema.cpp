@@ -1,0 +1,32 @@
+#include <keel/schema.hpp>
+
+#include "compiler.hpp"
+#include "runner.hpp"
+
+namespace keel {
+
+schema_error::schema_error(std::string where, const std::string& why)
+    : std::runtime_error(where.empty() ? why : where + ": " + why),
+      where_(std::make_shared<const std::string>(std::move(where))) {}
+
+schema::schema(const json::value& document, const schema_options& options)
+    : program_(validation::compile(document, options)) {}
+
+bool schema::accepts(const json::value& v) const { return !program_ || validation::runner(*program_).accepts(v); }
+
+bool schema::check(const json::value& v, decode_error& error, std::string_view prefix) const {
+    if (!program_) return true;
+    validation::runner first(*program_);
+    if (first.accepts(v)) return true;
+    // Once more, for the words. That costs more than the answer did: it may reach a bound where the answer did not.
+    decode_error found;
+    validation::runner second(*program_, &found);
+    second.accepts(v);
+    if (second.stopped() && !first.stopped()) found = {{}, "does not fit the schema"};
+    error = std::move(found);
+    if (!prefix.empty()) error.path.insert(0, prefix);
+    else if (error.path.starts_with('.')) error.path.erase(0, 1);
+    return false;
+}
+
+}  // namespace keel

@@ -1,0 +1,22 @@
+#pragma once
+
+// As much of RFC 3986 as references between schemas need.
+
+#include <string>
+#include <string_view>
+
+namespace keel::validation {
+
+/// The reference, seen from `base` (RFC 3986, 5.2). Either may be empty or relative.
+std::string resolve_uri(std::string_view base, std::string_view reference);
+
+struct uri_halves {
+    std::string_view document;
+    std::string_view fragment;  // without the '#'
+};
+uri_halves split_fragment(std::string_view uri) noexcept;
+
+/// "%25" becomes "%"; what is no valid escape stays.
+std::string percent_decoded(std::string_view text);
+
+}  // namespace keel::validation

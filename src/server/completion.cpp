@@ -1,0 +1,121 @@
+// Completion: values for an argument of a prompt or a variable of a template.
+
+#include "protocol/messages.hpp"
+#include "server/invocation.hpp"
+#include "server/offers.hpp"
+
+#include <algorithm>
+
+namespace keel::server_side {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) { throw error(error_code::invalid_params, message); }
+
+std::string needed_text(const json::value& object, const std::string& path, std::string_view key) {
+    auto text = object[key].if_string();
+    if (!text) refuse(path + "." + std::string(key) + ": expected string");
+    return std::string(*text);
+}
+
+completion_request read_request(const incoming& in) {
+    completion_request wanted;
+    const json::value& argument = in.params["argument"];
+    if (!argument.is_object()) refuse("argument: expected object");
+    wanted.argument = needed_text(argument, "argument", "name");
+    wanted.value = needed_text(argument, "argument", "value");
+    if (!protocol::has_titles(in.rev)) return wanted;  // older revisions have no context
+    const json::value* context = in.params.find("context");
+    if (!context) return wanted;
+    if (!context->is_object()) refuse("context: expected object");
+    const json::value* chosen = context->find("arguments");
+    if (!chosen) return wanted;
+    if (!chosen->is_object()) refuse("context.arguments: expected object");
+    for (const json::member& m : chosen->members()) {
+        if (!m.content.is_string()) refuse("context.arguments." + rpc::printable(m.key()) + ": expected string");
+        wanted.chosen.emplace(m.key(), m.content.as_string());
+    }
+    return wanted;
+}
+
+/// COMP-02.
+constexpr std::size_t max_values = 100;
+
+void write_completion(detail::reply& out, completion found) {
+    if (found.total && *found.total < static_cast<std::int64_t>(found.values.size())) found.total.reset();
+    if (found.values.size() > max_values) {
+        if (!found.total) found.total = static_cast<std::int64_t>(found.values.size());
+        found.has_more = true;
+        found.values.resize(max_values);
+    }
+    if (!keel::write_json(out.content, found)) detail::throw_unexpressible();
+}
+
+/// One request for proposals. Kept by its invocation; its handler refers to it.
+struct completing {
+    std::shared_ptr<const void> offer;  // holds `function`
+    const completer* function = nullptr;
+    completion_request wanted;
+    detail::handler handler;
+};
+
+void write_proposals(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server,
+                     const void*) {
+    out += protocol::is_modern(rev) ? R"({"resultType":"complete","completion":)" : R"({"completion":)";
+    out += r.content;
+    end_result(out, rev, server);
+}
+
+const completer* find_function(const std::map<std::string, completer>& all, const std::string& name) {
+    auto at = all.find(name);
+    return at == all.end() ? nullptr : &at->second;
+}
+
+}  // namespace
+
+invocation find_completion(const incoming& in, const table<prompt_offer>& prompts,
+                           const table<template_offer>& templates) {
+    const json::value& ref = in.params["ref"];
+    if (!ref.is_object()) refuse("ref: expected object");
+    const std::string type = needed_text(ref, "ref", "type");
+    auto call = std::make_shared<completing>();
+    call->wanted = read_request(in);
+    const std::string& argument = call->wanted.argument;
+    bool known = false;
+    if (type == "ref/prompt") {
+        const std::string name = needed_text(ref, "ref", "name");
+        const auto* found = prompts.find(name);
+        if (!found) refuse("unknown prompt: " + rpc::printable(name));
+        const auto& all = (*found)->about.arguments;
+        known = std::any_of(all.begin(), all.end(), [&](const prompt_argument& a) { return a.name == argument; });
+        call->function = find_function((*found)->complete, argument);
+        call->offer = *found;
+    } else if (type == "ref/resource") {
+        const std::string uri = needed_text(ref, "ref", "uri");
+        const auto* found = templates.find(uri);
+        if (!found) refuse("unknown resource template: " + rpc::printable(uri));
+        const auto& all = (*found)->pattern.variables();
+        known = std::find(all.begin(), all.end(), argument) != all.end();
+        call->function = find_function((*found)->options.complete, argument);
+        call->offer = *found;
+    } else {
+        refuse("ref.type: unknown: " + rpc::printable(type));
+    }
+    if (!known) refuse("unknown argument: " + rpc::printable(argument));
+    if (call->function) {
+        call->handler.plain = [c = call.get()](context* ctx, const json::value&, detail::reply& out) {
+            write_completion(out, (*c->function)(*ctx, c->wanted));
+        };
+    } else {  // one that nobody has anything to propose for
+        call->handler.plain = [](context*, const json::value&, detail::reply& out) { write_completion(out, {}); };
+        call->handler.quick = true;
+        call->handler.wants_context = false;
+    }
+    invocation made;
+    made.handler = &call->handler;
+    made.write = &write_proposals;
+    made.offer = std::move(call);
+    return made;
+}
+
+}  // namespace keel::server_side

@@ -1,0 +1,103 @@
+// Methods and notifications that are not of the protocol.
+
+#include "rpc/message.hpp"
+#include "server/invocation.hpp"
+#include "server/server_impl.hpp"
+
+#include <keel/server.hpp>
+
+namespace keel {
+
+namespace {
+
+void check_name(const std::string& name, bool has_function) {
+    std::string shown = rpc::printable(name);
+    if (name.empty() || !json::is_utf8(name)) throw std::invalid_argument("keel: a method needs a name in UTF-8");
+    if (protocol::find_method(name) != protocol::method::other || name.starts_with("rpc.") ||
+        name == "notifications/initialized" || name == "notifications/cancelled" || name == "notifications/progress") {
+        throw std::invalid_argument("keel: method \"" + shown + "\": that name is the protocol's own");
+    }
+    if (!has_function) throw std::invalid_argument("keel: method \"" + shown + "\": the function is empty");
+}
+
+void write_object(detail::reply& out, const json::value& result) {
+    if (!result.is_object()) throw detail::bad_result("the result of a method is not an object");
+    json::value members = result;
+    if (const json::value* meta = members.find("_meta")) {
+        detail::write_meta(out, *meta);
+        members.erase("_meta");
+    }
+    members.erase("resultType");  // ours to say
+    if (!json::write(out.content, members)) detail::throw_unexpressible();
+}
+
+task<detail::reply> run_custom(const std::function<task<json::value>(context, json::value)>& f, context ctx,
+                               json::value params) {
+    json::value result = co_await f(std::move(ctx), std::move(params));
+    detail::reply out;
+    write_object(out, result);
+    co_return out;
+}
+
+}  // namespace
+
+void server::add_method(std::string name, std::function<json::value(context&, const json::value&)> f) {
+    check_name(name, static_cast<bool>(f));
+    auto offer = std::make_shared<server_side::method_offer>();
+    offer->name = std::move(name);
+    offer->handler.plain = [f = std::move(f)](context* ctx, const json::value& params, detail::reply& out) {
+        write_object(out, f(*ctx, params));
+    };
+    impl_->core->methods.put(std::move(offer), false);
+}
+
+void server::add_method(std::string name, std::function<task<json::value>(context, json::value)> f) {
+    check_name(name, static_cast<bool>(f));
+    auto offer = std::make_shared<server_side::method_offer>();
+    offer->name = std::move(name);
+    offer->handler.coroutine = [f = std::move(f)](context ctx, json::value params) {
+        return run_custom(f, std::move(ctx), std::move(params));
+    };
+    impl_->core->methods.put(std::move(offer), false);
+}
+
+void server::add_notification(std::string name, std::function<void(std::string_view, const json::value&)> f) {
+    impl_->refuse_while_serving("add_notification");
+    check_name(name, static_cast<bool>(f));
+    if (!impl_->core->notifications.emplace(name, std::move(f)).second) {
+        throw std::invalid_argument("keel: notification \"" + name + "\": there is one of that name already");
+    }
+}
+
+}  // namespace keel
+
+namespace keel::server_side {
+
+namespace {
+
+void write_method(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server, const void*) {
+    std::string_view members = std::string_view(r.content).substr(1, r.content.size() - 2);
+    out += protocol::is_modern(rev) ? R"({"resultType":"complete")" : "{";
+    if (!members.empty() && protocol::is_modern(rev)) out += ',';
+    out += members;
+    if (!protocol::is_modern(rev) && members.empty() && r.meta.size() > 2) {
+        out += R"("_meta":)" + r.meta + '}';
+        return;
+    }
+    end_result(out, rev, server, r.meta);
+}
+
+}  // namespace
+
+invocation find_method(const incoming& in, const table<method_offer>& methods) {
+    const std::shared_ptr<const method_offer>* found = methods.find(in.name);
+    if (!found) throw error(error_code::method_not_found, "method not found: " + rpc::printable(in.name));
+    invocation call;
+    call.offer = *found;
+    call.handler = &(*found)->handler;
+    call.write = &write_method;
+    call.input = &in.params;
+    return call;
+}
+
+}  // namespace keel::server_side

@@ -1,0 +1,80 @@
+#pragma once
+
+// The entries of a server's registries: what the user gave, checked, and made ready to be used.
+
+#include "protocol/revision.hpp"
+#include "protocol/uri_template.hpp"
+#include "server/registry.hpp"
+
+#include <keel/prompt_handler.hpp>
+#include <keel/resource.hpp>
+#include <keel/schema.hpp>
+#include <keel/tool.hpp>
+
+#include <string>
+
+namespace keel::server_side {
+
+// Each constructor throws std::invalid_argument, naming the entry and the field, when it cannot be served.
+
+struct tool {
+    static constexpr const char* kind = "tool";
+    explicit tool(detail::tool_entry entry);
+    const std::string& key() const noexcept { return about.name; }
+    json::value describe(protocol::revision r) const;
+
+    tool_description about;
+    detail::handler handler;
+    // What is typed needs no check against its schema: decoding has done it, or the type cannot differ from it.
+    bool check_input;
+    bool check_output;
+    schema input;
+    schema output;
+};
+
+/// Throws as the constructor of its offer does.
+void check_resource(const resource& about);
+
+struct resource_offer {
+    static constexpr const char* kind = "resource";
+    explicit resource_offer(detail::resource_entry entry);
+    const std::string& key() const noexcept { return about.uri; }
+    json::value describe(protocol::revision r) const;
+
+    resource about;
+    detail::handler handler;
+    std::optional<cache_hint> cache;
+};
+
+struct template_offer {
+    static constexpr const char* kind = "resource template";
+    explicit template_offer(detail::template_entry entry);
+    const std::string& key() const noexcept { return about.uri_template; }
+    json::value describe(protocol::revision r) const;
+
+    resource_template about;
+    detail::handler handler;
+    template_options options;
+    protocol::uri_template pattern;
+};
+
+struct prompt_offer {
+    static constexpr const char* kind = "prompt";
+    explicit prompt_offer(detail::prompt_entry entry);
+    const std::string& key() const noexcept { return about.name; }
+    json::value describe(protocol::revision r) const;
+
+    prompt about;
+    detail::handler handler;
+    std::map<std::string, completer> complete;
+};
+
+struct method_offer {
+    static constexpr const char* kind = "method";
+    std::string name;
+    detail::handler handler;
+    const std::string& key() const noexcept { return name; }
+    json::value describe(protocol::revision) const { return {}; }
+};
+
+}  // namespace keel::server_side

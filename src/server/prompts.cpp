@@ -1,0 +1,177 @@
+// Prompts: what is told of them, how they are found, and what they give.
+
+#include "protocol/messages.hpp"
+#include "protocol/revisions.hpp"
+#include "protocol/uri.hpp"
+#include "server/invocation.hpp"
+#include "server/offer_checks.hpp"
+#include "server/offers.hpp"
+
+#include <keel/base64.hpp>
+
+#include <algorithm>
+#include <set>
+
+namespace keel {
+
+// ---- from what a function returns to messages ----
+
+namespace detail {
+
+namespace {
+
+/// `type/subtype`, perhaps with parameters.
+bool is_mime_type(std::string_view text) {
+    text = text.substr(0, text.find(';'));
+    auto of_token = [](char c) {
+        return c > ' ' && c < 0x7f && std::string_view("()<>@,;:\\\"/[]?=").find(c) == std::string_view::npos;
+    };
+    std::size_t slash = text.find('/');
+    if (slash == std::string_view::npos || slash == 0 || slash + 1 == text.size()) return false;
+    while (text.ends_with(' ')) text.remove_suffix(1);
+    return std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(slash), of_token) &&
+           std::all_of(text.begin() + static_cast<std::ptrdiff_t>(slash) + 1, text.end(), of_token);
+}
+
+std::string_view text_of(const json::value& v) { return v.if_string().value_or(std::string_view()); }
+
+/// PRM-02: nullptr, or what is wrong with a block.
+const char* fault_of(const content& said) {
+    const json::value& block = said.as_block();
+    if (said.type() == "image" || said.type() == "audio") {
+        if (!is_mime_type(text_of(block["mimeType"]))) return "its MIME type is not valid";
+        if (!base64_decode(text_of(block["data"]))) return "its data is not Base64";
+    } else if (said.type() == "resource") {
+        const json::value& inner = block["resource"];
+        if (!protocol::is_valid_uri(text_of(inner["uri"]))) return "its URI is not valid";
+        if (!is_mime_type(text_of(inner["mimeType"]))) return "its MIME type is not valid";
+        if (inner["text"].is_string() == inner["blob"].is_string()) return "it has neither text nor blob, or both";
+        if (inner["blob"].is_string() && !base64_decode(text_of(inner["blob"]))) return "its blob is not Base64";
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+void write_prompt(reply& out, const prompt_result& r) {
+    out.content += '[';
+    for (const prompt_message& m : r.messages) {
+        if (const char* fault = fault_of(m.content)) {
+            throw bad_result("a block of type " + std::string(m.content.type()) + " in a prompt: " + fault);
+        }
+        if (out.content.size() > 1) out.content += ',';
+        out.content += m.role == role::user ? R"({"role":"user","content":)" : R"({"role":"assistant","content":)";
+        if (!m.content.write(out.content)) throw_unexpressible();
+        out.content += '}';
+        if (!m.content.is_text()) out.only_text = false;
+    }
+    out.content += ']';
+    if (!r.description.empty()) {
+        out.extra += R"(,"description":)";
+        if (!json::write_string(out.extra, r.description)) throw_unexpressible();
+    }
+    if (!r.meta.is_null()) write_meta(out, r.meta);
+}
+
+std::vector<prompt_argument> arguments_of(const struct_table& fields) {
+    std::vector<prompt_argument> all;
+    for (std::size_t i = 0; i < fields.count; ++i) {
+        const field& f = fields.fields[i];
+        const type_table* type = f.type;
+        while (type->kind == shape::nullable) type = type->element;
+        if (type->kind != shape::string && type->kind != shape::enumeration) {
+            throw std::invalid_argument("keel: prompt arguments " + std::string(fields.name) + ": " +
+                                        std::string(f.wire) + ": must be a text, an enum, or an optional of these");
+        }
+        prompt_argument made;
+        made.name = f.wire;
+        made.title = f.notes.title;
+        made.description = f.notes.description;
+        made.required = f.required;
+        all.push_back(std::move(made));
+    }
+    return all;
+}
+
+}  // namespace detail
+
+}  // namespace keel
+
+namespace keel::server_side {
+
+// ---- what is offered ----
+
+prompt_offer::prompt_offer(detail::prompt_entry entry)
+    : about(std::move(entry.about)), handler(std::move(entry.handler)), complete(std::move(entry.complete)) {
+    offer_checks check(kind, about.name);
+    check.not_empty("name", about.name);
+    check.text("title", about.title);
+    check.text("description", about.description);
+    check.icons(about.icons);
+    check.meta(about.meta);
+    std::set<std::string_view> names;
+    for (const prompt_argument& each : about.arguments) {
+        check.not_empty("arguments", each.name);
+        check.text("arguments", each.title);
+        check.text("arguments", each.description);
+        if (!names.insert(each.name).second) check.refuse("arguments", "\"" + each.name + "\" is there twice");
+    }
+    for (const auto& [argument, function] : complete) {
+        check.text("complete", argument);
+        if (!names.contains(argument)) check.refuse("complete", "there is no argument \"" + argument + "\"");
+        if (!function) check.refuse("complete", "the function for \"" + argument + "\" is empty");
+    }
+    if (!handler) check.refuse("handler", "is empty");
+}
+
+json::value prompt_offer::describe(protocol::revision r) const { return protocol::encode_for(r, about); }
+
+// ---- getting one ----
+
+namespace {
+
+std::string messages_for(protocol::revision rev, const std::string& messages) {
+    json::value all = json::parse(messages);
+    for (json::value& m : all.items()) m.set("content", protocol::content_for(rev, m["content"]));
+    return json::to_string(all);
+}
+
+void write_messages(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server,
+                    const void*) {
+    out += protocol::is_modern(rev) ? R"({"resultType":"complete","messages":)" : R"({"messages":)";
+    if (r.only_text || rev >= protocol::revision::r2025_11_25) out += r.content;
+    else out += messages_for(rev, r.content);
+    out += r.extra;
+    end_result(out, rev, server, r.meta);
+}
+
+[[noreturn]] void refuse(std::string message) { throw error(error_code::invalid_params, message); }
+
+}  // namespace
+
+invocation find_prompt(const incoming& in, const table<prompt_offer>& prompts) {
+    auto name = in.params["name"].if_string();
+    if (!name) refuse("name: expected string");
+    static const json::value nothing = json::object();
+    const json::value* arguments = in.params.find("arguments");
+    if (!arguments) arguments = &nothing;
+    if (!arguments->is_object()) refuse("arguments: expected object");
+    const std::shared_ptr<const prompt_offer>* found = prompts.find(*name);
+    if (!found) refuse("unknown prompt: " + rpc::printable(*name));
+    for (const json::member& m : arguments->members()) {
+        if (m.content.is_string()) continue;
+        refuse("arguments." + rpc::printable(m.key()) + ": expected string, found " +
+               std::string(json::name_of(m.content.type())));
+    }
+    for (const prompt_argument& each : (*found)->about.arguments) {
+        if (each.required && !arguments->contains(each.name)) refuse("arguments." + each.name + ": required");
+    }
+    invocation call;
+    call.offer = *found;  // also when it is removed while it runs
+    call.handler = &(*found)->handler;
+    call.write = &write_messages;
+    call.input = arguments;
+    return call;
+}
+
+}  // namespace keel::server_side

@@ -1,0 +1,194 @@
+#include "server/questions.hpp"
+
+#include <keel/error.hpp>
+
+#include <chrono>
+
+namespace keel::server_side {
+
+namespace {
+
+// One text for every kind of refusal: a caller who guesses learns nothing from it (MRTR-06).
+constexpr const char* refusal = "requestState is not valid for this request";
+
+std::int64_t unix_now(const asking_options& how) {
+    auto now = how.clock ? how.clock() : std::chrono::system_clock::now();
+    return std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+}
+
+}  // namespace
+
+/// The point where a handler ends: nothing resumes it but its being stopped.
+class questions::answer_wait final : public detail::wait {
+public:
+    answer_wait() noexcept : wait(detail::waits_for::answer) {}
+    ~answer_wait() = default;
+
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> h) noexcept {
+        return begin(h);
+    }
+    void await_resume() const { check(); }
+
+private:
+    void interrupt() noexcept override { resume(); }
+};
+
+questions::questions(std::shared_ptr<rpc::request> request, std::shared_ptr<server_core> server)
+    : request_(std::move(request)), server_(std::move(server)) {
+    request_->line().watch(this);
+}
+
+void questions::take(std::string_view method, const json::value& params, std::string_view principal) {
+    binding_.method = method;
+    binding_.digest = parameter_digest(params);
+    binding_.audience = server_->audience();
+    binding_.principal = principal;
+    const json::value* state = params.find("requestState");
+    if (state) {
+        auto sealed = state->if_string();
+        if (!sealed) throw error(error_code::invalid_params, "requestState: expected string");
+        open_state(*sealed);
+    }
+    if (const json::value* responses = params.find("inputResponses")) take_answers(*responses, state != nullptr);
+}
+
+void questions::refuse_state(const char* reason) const {
+    server_->log(log_level::warning, std::string("a requestState was refused: ") + reason);
+    throw error(error_code::invalid_params, refusal);
+}
+
+void questions::open_state(std::string_view sealed) {
+    std::int64_t now = unix_now(server_->options.asking);
+    state_sealer::opened opened = server_->sealer().open(binding_, sealed, now);
+    if (opened.problem) refuse_state(opened.problem);
+    if (server_->options.asking.single_use && !server_->spent_states().spend(opened.nonce, now, now + server_->options.asking.expires_after.count())) {
+        refuse_state("it has been used before");
+    }
+    // What we sealed ourselves is well formed.
+    json::value v = json::parse(opened.plain);
+    round_ = static_cast<unsigned>(v["round"].as_uint()) + 1;
+    for (const json::member& m : v["answers"].members()) {
+        answers_.emplace(m.key(), exchange{std::string(m.content.at(0).as_string()), m.content.at(1)});
+    }
+    for (const json::member& m : v["once"].members()) outcomes_.emplace(m.key(), m.content);
+    for (const json::member& m : v["asked"].members()) asked_before_.emplace(m.key(), m.content.as_string());
+}
+
+// Answers to what was not asked are ignored (MRTR-15). Without a state there is nothing to compare with: the answers are
+// the client's own in any case, and each is checked where it is used.
+void questions::take_answers(const json::value& responses, bool with_state) {
+    if (!responses.is_object()) throw error(error_code::invalid_params, "inputResponses: expected object");
+    for (const json::member& m : responses.members()) {
+        std::string key(m.key());
+        auto asked = asked_before_.find(key);
+        if (with_state && asked == asked_before_.end()) continue;
+        if (!m.content.is_object()) {
+            throw error(error_code::invalid_params, "inputResponses." + rpc::printable(key) + ": expected object");
+        }
+        answers_.insert_or_assign(key, exchange{with_state ? asked->second : std::string(), m.content});
+    }
+}
+
+task<json::value> questions::ask(std::shared_ptr<questions> self, std::string key, std::string method,
+                                 json::value params) {
+    auto known = self->answers_.find(key);
+    // An answer to a question of another kind is none: the handler has changed since.
+    if (known != self->answers_.end() && (known->second.method.empty() || known->second.method == method)) {
+        known->second.method = method;
+        co_return known->second.content;
+    }
+    if (self->open_.contains(key)) {
+        throw std::logic_error("keel: two questions of one call have the same key \"" + key + "\"");
+    }
+    self->open_.emplace(key, exchange{std::move(method), std::move(params)});
+    answer_wait forever;
+    co_await forever;
+    throw std::logic_error("keel: a question was resumed without an answer");
+}
+
+std::optional<json::value> questions::outcome(const std::string& key) const {
+    auto at = outcomes_.find(key);
+    if (at == outcomes_.end()) return std::nullopt;
+    return at->second;
+}
+
+void questions::record(std::string key, json::value outcome) {
+    outcomes_.insert_or_assign(std::move(key), std::move(outcome));
+}
+
+// ---- the end of a round ----
+
+// Looked at in a turn of its own: whoever begins to wait here may not be the last to ask.
+void questions::on_wait() noexcept {
+    if (check_posted_ || round_ended_ || request_->stopped()) return;
+    check_posted_ = request_->loop().post([weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->check_round();
+    });
+}
+
+void questions::check_round() {
+    check_posted_ = false;
+    if (open_.empty() || round_ended_ || request_->stopped() || !request_->line().only_awaits_answers()) return;
+    round_ended_ = true;
+    // The handler's cleanup may wait, but the client not for ever.
+    keel::loop& l = request_->loop();
+    grace_ = l.start_timer(keel::after(l.now(), server_->options.limits.cleanup_grace), [weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->give_up();
+    });
+    request_->fire(rpc::stop_cause::asking, "");
+    // The result is sent by whoever runs the handler, when it has ended.
+}
+
+void questions::give_up() {
+    server_->log(log_level::error, "a handler that asked the client did not end in time and was abandoned");
+    ++server_->totals.abandoned;
+    rpc::handler_outcome outcome;
+    try {
+        outcome = rpc::handler_outcome::of(input_required());
+    } catch (const keel::error& e) {
+        outcome.what = rpc::handler_outcome::kind::failure;
+        outcome.error = {e.code(), e.what(), e.data()};
+    }
+    request_->finish(std::move(outcome));
+}
+
+std::string questions::input_required() const {
+    if (grace_ != 0) request_->loop().stop_timer(grace_);
+    const asking_options& bounds = server_->options.asking;
+    if (round_ >= bounds.max_rounds) {
+        server_->log(log_level::warning, "a call asked the client in too many rounds");
+        throw error(error_code::internal, "too many rounds of questions");
+    }
+    json::value requests = json::object();
+    json::value asked = json::object();
+    for (const auto& [key, question] : open_) {
+        json::value request = json::object({{"method", question.method}});
+        if (!question.content.is_null()) request.append("params", question.content);
+        requests.append(key, std::move(request));
+        asked.append(key, question.method);
+    }
+    json::value answers = json::object();
+    for (const auto& [key, answer] : answers_) answers.append(key, json::array({answer.method, answer.content}));
+    json::value outcomes = json::object();
+    for (const auto& [key, outcome] : outcomes_) outcomes.append(key, outcome);
+    std::string plain = json::to_string(json::object({{"round", round_},
+                                                      {"asked", std::move(asked)},
+                                                      {"answers", std::move(answers)},
+                                                      {"once", std::move(outcomes)}}));
+    if (plain.size() > bounds.max_state) {
+        server_->log(log_level::error, "what a call has to remember between rounds is too large: " +
+                                           std::to_string(plain.size()) + " bytes");
+        throw error(error_code::internal, "too much to remember between rounds");
+    }
+    std::string sealed = server_->sealer().seal(binding_, plain, unix_now(bounds) + bounds.expires_after.count());
+    std::string out = R"({"resultType":"input_required","inputRequests":)";
+    if (!json::write(out, requests)) throw error(error_code::internal, "a question cannot be expressed in JSON");
+    out += R"(,"requestState":")";
+    out += sealed;
+    out += '"';
+    out += server_->modern_tail();
+    return out;
+}
+
+}  // namespace keel::server_side

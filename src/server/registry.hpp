@@ -1,0 +1,187 @@
+#pragma once
+
+// What a server offers of one kind: changed from any thread, read by sessions as snapshots that never change.
+
+#include "protocol/revision.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <keel/json.hpp>
+
+namespace keel::server_side {
+
+/// Everything there was at one moment, in the order in which it was added. `Entry` has key() and describe(revision).
+template <class Entry>
+class table {
+public:
+    using pointer = std::shared_ptr<const Entry>;
+
+    table() = default;
+    explicit table(std::vector<std::pair<std::uint64_t, pointer>> entries) : entries_(std::move(entries)) {
+        index_.reserve(entries_.size());
+        for (std::size_t i = 0; i < entries_.size(); ++i) index_.emplace(entries_[i].second->key(), i);
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+    const pointer* find(std::string_view key) const noexcept {
+        auto at = index_.find(key);
+        return at == index_.end() ? nullptr : &entries_[at->second].second;
+    }
+    const pointer& operator[](std::size_t i) const noexcept { return entries_[i].second; }
+    /// By which list() knows it.
+    std::uint64_t number_of(std::size_t i) const noexcept { return entries_[i].first; }
+
+    struct page {
+        std::string_view items;             // JSON objects with commas between them
+        std::size_t count = 0;              // of them
+        std::optional<std::uint64_t> last;  // more follow: after this number
+    };
+    /// The entries numbered above `after`, at most `limit` of them. Numbers never change, so a list that is read page by
+    /// page while entries come and go shows every other entry exactly once.
+    page list(protocol::revision r, std::uint64_t after, std::size_t limit) const {
+        const texts& all = texts_of(r);
+        std::size_t first = first_above(after);
+        std::size_t end = limit < entries_.size() - first ? first + limit : entries_.size();
+        page p;
+        p.count = end - first;
+        if (p.count == 0) return p;
+        std::size_t from = first == 0 ? 0 : all.ends[first - 1] + 1;  // past the comma
+        p.items = std::string_view(all.text).substr(from, all.ends[end - 1] - from);
+        if (end < entries_.size()) p.last = entries_[end - 1].first;
+        return p;
+    }
+
+private:
+    struct texts {
+        std::string text;
+        std::vector<std::size_t> ends;
+    };
+
+    std::size_t first_above(std::uint64_t number) const noexcept {
+        std::size_t low = 0;
+        std::size_t high = entries_.size();
+        while (low < high) {
+            std::size_t middle = (low + high) / 2;
+            if (entries_[middle].first <= number) low = middle + 1;
+            else high = middle;
+        }
+        return low;
+    }
+
+    const texts& texts_of(protocol::revision r) const {
+        auto which = static_cast<std::size_t>(r);
+        std::call_once(once_[which], [&] {
+            texts made;
+            made.ends.reserve(entries_.size());
+            for (const auto& [number, entry] : entries_) {
+                if (!made.text.empty()) made.text += ',';
+                // Every entry was checked when it was added: it can be written.
+                if (!json::write(made.text, entry->describe(r))) made.text += "null";
+                made.ends.push_back(made.text.size());
+            }
+            texts_[which] = std::move(made);
+        });
+        return texts_[which];
+    }
+
+    std::vector<std::pair<std::uint64_t, pointer>> entries_;
+    std::unordered_map<std::string_view, std::size_t> index_;
+    // Sessions on several threads may ask for a list first at the same time.
+    mutable std::array<std::once_flag, protocol::revision_count> once_;
+    mutable std::array<texts, protocol::revision_count> texts_;
+};
+
+template <class Entry>
+class registry {
+public:
+    using pointer = std::shared_ptr<const Entry>;
+
+    /// Throws std::invalid_argument when there is one of that key and it is not to be replaced.
+    void put(pointer entry, bool replace = false) {
+        std::lock_guard lock(mutex_);
+        auto at = by_key_.find(entry->key());
+        if (at != by_key_.end()) {
+            if (!replace) {
+                throw std::invalid_argument(std::string("keel: ") + Entry::kind + " \"" + entry->key() +
+                                            "\": there is one of that name already");
+            }
+            at->second.second = std::move(entry);  // it keeps its place
+        } else {
+            std::string key = entry->key();
+            by_key_.emplace(std::move(key), std::pair(next_++, std::move(entry)));
+        }
+        changed();
+    }
+
+    bool remove(std::string_view key) {
+        std::lock_guard lock(mutex_);
+        auto at = by_key_.find(key);
+        if (at == by_key_.end()) return false;
+        by_key_.erase(at);
+        changed();
+        return true;
+    }
+
+    /// Changes whenever snapshot() would give another table.
+    std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
+    bool empty() const {
+        std::lock_guard lock(mutex_);
+        return by_key_.empty();
+    }
+
+    /// Made when it is first asked for after a change: adding ten thousand entries makes one table.
+    std::shared_ptr<const table<Entry>> snapshot() const {
+        std::lock_guard lock(mutex_);
+        if (!snapshot_) {
+            std::map<std::uint64_t, pointer> in_order;
+            for (const auto& [key, numbered] : by_key_) in_order.emplace(numbered.first, numbered.second);
+            snapshot_ = std::make_shared<const table<Entry>>(
+                std::vector<std::pair<std::uint64_t, pointer>>(in_order.begin(), in_order.end()));
+        }
+        return snapshot_;
+    }
+
+private:
+    void changed() {
+        snapshot_.reset();
+        version_.fetch_add(1, std::memory_order_release);
+    }
+
+    mutable std::mutex mutex_;  // whoever adds and removes, and sessions that take a snapshot, meet here
+    std::map<std::string, std::pair<std::uint64_t, pointer>, std::less<>> by_key_;
+    std::uint64_t next_ = 1;
+    mutable std::shared_ptr<const table<Entry>> snapshot_;
+    std::atomic<std::uint64_t> version_{1};
+};
+
+/// A session's own hold on the newest snapshot: looking at it costs one load.
+template <class Entry>
+class view {
+public:
+    const table<Entry>& of(const registry<Entry>& r) {
+        std::uint64_t now = r.version();
+        if (now != version_) {
+            table_ = r.snapshot();
+            version_ = now;
+        }
+        return *table_;
+    }
+
+private:
+    std::shared_ptr<const table<Entry>> table_;
+    std::uint64_t version_ = 0;
+};
+
+}  // namespace keel::server_side

@@ -1,0 +1,84 @@
+// What results and failures have in common, whatever answered.
+
+#include "server/invocation.hpp"
+
+#include <keel/resource.hpp>
+
+namespace keel {
+
+resource_not_found::resource_not_found(std::string uri)
+    : error(error_code::resource_not_found, "resource not found", json::object({{"uri", uri}})), uri_(std::move(uri)) {}
+
+}  // namespace keel
+
+namespace keel::server_side {
+
+void end_result(std::string& out, protocol::revision rev, const server_core& server, std::string_view meta) {
+    bool modern = protocol::is_modern(rev);
+    if (meta.size() > 2 && (modern || protocol::has_titles(rev))) {  // more than {}
+        out += R"(,"_meta":)";
+        out += meta.substr(0, meta.size() - 1);
+        if (modern) {
+            out += ',';
+            out += server.server_info_member();
+        }
+        out += "}}";
+    } else if (modern) {
+        out += server.modern_tail();
+    } else {
+        out += '}';
+    }
+}
+
+void write_cache_hint(std::string& out, const cache_hint& hint) {
+    out += R"(,"ttlMs":)";
+    json::write_int(out, hint.ttl.count());
+    out += hint.shared ? R"(,"cacheScope":"public")" : R"(,"cacheScope":"private")";
+}
+
+namespace {
+
+/// Error codes that mean something in one revision must not be sent in another (BASE-13, BASE-14).
+void fit_code(rpc::failure& f, protocol::revision rev) {
+    if (protocol::is_modern(rev)) {
+        bool of_the_protocol = f.code >= -32099 && f.code <= -32020;
+        bool known = f.code == error_code::missing_client_capability ||
+                     f.code == error_code::unsupported_protocol_version || f.code == error_code::header_mismatch;
+        if (f.code == error_code::resource_not_found) f.code = error_code::invalid_params;
+        else if (of_the_protocol && !known) f.code = error_code::internal;
+    } else if (f.code == error_code::url_elicitation_required && !protocol::has_elicitation_ids(rev)) {
+        f.code = error_code::internal;
+    }
+}
+
+}  // namespace
+
+rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_stop, const incoming& in,
+                                        const server_core& server) {
+    rpc::handler_outcome out;
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const detail::bad_arguments& e) {
+        // A model can mend its arguments if it is told what is wrong with them.
+        if (in.which == protocol::method::tools_call && protocol::has_argument_errors_as_results(in.rev)) {
+            detail::reply reply;
+            detail::write_text(reply, e.what());
+            reply.is_error = true;
+            std::string text;
+            write_tool_result(text, reply, in.rev, server);
+            return rpc::handler_outcome::of(std::move(text));
+        }
+        out.what = rpc::handler_outcome::kind::failure;
+        out.error = {error_code::invalid_params, e.what(), {}};
+        return out;
+    } catch (const refused_read& e) {
+        out = rpc::handler_outcome::of(thrown, told_to_stop);
+        out.log = "refused to read \"" + e.uri() + "\": it leads out of its folder";
+    } catch (...) {  // everything else means the same everywhere
+        out = rpc::handler_outcome::of(thrown, told_to_stop);
+    }
+    if (out.what == rpc::handler_outcome::kind::failure) fit_code(out.error, in.rev);
+    return out;
+}
+
+}  // namespace keel::server_side

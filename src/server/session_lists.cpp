@@ -1,0 +1,50 @@
+// The lists whose entries are all at hand. resource_list.cpp has the one that may ask the user's functions.
+
+#include "server/cursor.hpp"
+#include "server/session.hpp"
+
+#include <algorithm>
+
+namespace keel::server_side {
+
+namespace {
+
+template <class Entry>
+std::optional<std::uint64_t> write_entries(std::string& out, std::string_view key, const table<Entry>& all,
+                                           const incoming& in, std::size_t limit) {
+    list_position from = wanted_position(in.which, in.params);
+    auto page = all.list(in.rev, from.number, limit);
+    out += protocol::is_modern(in.rev) ? R"({"resultType":"complete",")" : R"({")";
+    out += key;
+    out += R"(":[)";
+    out += page.items;
+    out += ']';
+    return page.last;
+}
+
+}  // namespace
+
+void session::list(const incoming& in, std::string& out) {
+    const std::size_t limit = std::max<std::size_t>(server_->options.page_size, 1);
+    std::optional<std::uint64_t> last;
+    switch (in.which) {
+        case method::prompts_list:
+            last = write_entries(out, "prompts", prompts_.of(server_->prompts), in, limit);
+            break;
+        case method::resources_templates_list:
+            last = write_entries(out, "resourceTemplates", templates_.of(server_->templates), in, limit);
+            break;
+        default: last = write_entries(out, "tools", tools_.of(server_->tools), in, limit); break;
+    }
+    if (last) {
+        list_position next;
+        next.number = *last;
+        out += R"(,"nextCursor":")";
+        out += write_cursor(in.which, next);
+        out += '"';
+    }
+    if (protocol::is_modern(in.rev)) write_cache_hint(out, server_->hint_for(in.which));
+    end_result(out, in.rev, *server_);
+}
+
+}  // namespace keel::server_side

@@ -1,0 +1,40 @@
+#pragma once
+
+// States of multi-round requests that were used, where each may be used only once.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+namespace keel::server_side {
+
+/// Threads: sessions on several loops meet here.
+class spent_states {
+public:
+    using nonce = std::array<unsigned char, 12>;
+
+    /// True the first time. `until`: when the state expires by itself and need not be remembered any longer.
+    bool spend(const nonce& which, std::int64_t now, std::int64_t until) {
+        std::lock_guard lock(mutex_);
+        while (!by_time_.empty() && (by_time_.begin()->first < now || by_time_.size() >= most)) {
+            seen_.erase(by_time_.begin()->second);
+            by_time_.erase(by_time_.begin());
+        }
+        if (!seen_.insert(which).second) return false;
+        by_time_.emplace(until, which);
+        return true;
+    }
+
+private:
+    // Every one was sealed by us for a call that ran, so this is far more than happens in their short life.
+    static constexpr std::size_t most = 1'000'000;
+
+    std::mutex mutex_;
+    std::set<nonce> seen_;
+    std::multimap<std::int64_t, nonce> by_time_;
+};
+
+}  // namespace keel::server_side

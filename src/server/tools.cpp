@@ -1,0 +1,142 @@
+// Tools: what is told of them, how they are found, and what their results look like.
+
+#include "protocol/messages.hpp"
+#include "protocol/revisions.hpp"
+#include "server/invocation.hpp"
+#include "server/offers.hpp"
+
+#include <algorithm>
+
+namespace keel::server_side {
+
+namespace {
+
+[[noreturn]] void refuse(const tool_description& about, const std::string& field, const std::string& why) {
+    std::string name = json::is_utf8(about.name) ? about.name : "?";
+    throw std::invalid_argument("keel: tool \"" + name + "\": " + field + ": " + why);
+}
+
+void check_name(const tool_description& about) {
+    auto allowed = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+               c == '.';
+    };
+    if (about.name.empty() || about.name.size() > 128) refuse(about, "name", "must have 1 to 128 characters");
+    if (!std::all_of(about.name.begin(), about.name.end(), allowed)) {
+        refuse(about, "name", "may hold only letters, digits, '_', '-' and '.'");
+    }
+}
+
+schema compile(const tool_description& about, const char* field, const json::value& document) {
+    if (!document.is_object()) refuse(about, field, "must be a JSON object");
+    try {
+        return schema(document);
+    } catch (const schema_error& e) {
+        refuse(about, field, e.what());
+    }
+}
+
+keel::tool as_told(const tool_description& about) {
+    keel::tool t;
+    t.name = about.name;
+    t.title = about.options.title;
+    t.description = about.description;
+    t.input_schema = about.input_schema;
+    t.output_schema = about.output_schema;
+    if (encode(about.options.annotations).size() > 0) t.annotations = about.options.annotations;
+    t.icons = about.options.icons;
+    t.meta = about.options.meta;
+    return t;
+}
+
+}  // namespace
+
+tool::tool(detail::tool_entry entry)
+    : about(std::move(entry.about)), handler(std::move(entry.handler)), check_input(!entry.decoding_suffices),
+      check_output(!entry.decoding_suffices) {
+    check_name(about);
+    input = compile(about, "input_schema", about.input_schema);
+    if (about.input_schema["type"].if_string() != std::string_view("object")) {
+        refuse(about, "input_schema", "must have \"type\": \"object\"");
+    }
+    if (!about.output_schema.is_null()) output = compile(about, "output_schema", about.output_schema);
+    if (!about.options.meta.is_null() && !about.options.meta.is_object()) refuse(about, "meta", "must be a JSON object");
+    if (!handler) refuse(about, "handler", "is empty");
+    std::string text;
+    if (!json::write(text, about.description)) refuse(about, "description", "is not UTF-8");
+    if (!json::write(text, about.options.title)) refuse(about, "title", "is not UTF-8");
+    if (!json::write(text, encode(as_told(about)))) refuse(about, "description", "cannot be expressed in JSON");
+}
+
+json::value tool::describe(protocol::revision r) const {
+    json::value told = protocol::encode_for(r, as_told(about));
+    // Before 2026-07-28 structured content is an object, and so is every schema of it.
+    if (!protocol::has_any_structured_content(r) && told.contains("outputSchema") &&
+        about.output_schema["type"].if_string() != std::string_view("object")) {
+        told.erase("outputSchema");
+    }
+    return told;
+}
+
+namespace {
+
+std::string blocks_for(protocol::revision r, const std::string& content) {
+    json::value blocks = json::array();
+    for (const json::value& block : json::parse(content).items()) {
+        blocks.push_back(protocol::content_for(r, block));
+    }
+    return json::to_string(blocks);
+}
+
+void write_tool(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server,
+                const void* offer) {
+    const tool& t = *static_cast<const tool*>(offer);
+    if (t.output && t.check_output && !r.is_error) {
+        json::document structured;
+        const json::value* v = r.structured.empty() ? nullptr : structured.read(r.structured);
+        decode_error e;
+        if (!v) throw detail::bad_result("tool \"" + t.about.name + "\" gave no structured content");
+        if (!t.output.check(*v, e, "structuredContent")) {
+            throw detail::bad_result("tool \"" + t.about.name + "\": " + e.message());
+        }
+    }
+    write_tool_result(out, r, rev, server);
+}
+
+}  // namespace
+
+void write_tool_result(std::string& out, const detail::reply& r, protocol::revision rev, const server_core& server) {
+    out += protocol::is_modern(rev) ? R"({"resultType":"complete","content":)" : R"({"content":)";
+    if (r.content.empty()) out += "[]";
+    else if (r.only_text || rev >= protocol::revision::r2025_11_25) out += r.content;
+    else out += blocks_for(rev, r.content);
+    if (!r.structured.empty() && protocol::has_structured_content(rev) &&
+        (r.structured.front() == '{' || protocol::has_any_structured_content(rev))) {
+        out += R"(,"structuredContent":)";
+        out += r.structured;
+    }
+    if (r.is_error) out += R"(,"isError":true)";
+    end_result(out, rev, server, r.meta);
+}
+
+invocation find_tool(const incoming& in, const table<tool>& tools) {
+    auto name = in.params["name"].if_string();
+    if (!name) throw error(error_code::invalid_params, "name: expected string");
+    static const json::value nothing = json::object();
+    const json::value* arguments = in.params.find("arguments");
+    if (!arguments) arguments = &nothing;
+    if (!arguments->is_object()) throw error(error_code::invalid_params, "arguments: expected object");
+    const std::shared_ptr<const tool>* found = tools.find(*name);
+    if (!found) throw error(error_code::invalid_params, "unknown tool: " + rpc::printable(*name));
+    const tool& t = **found;
+    decode_error e;
+    if (t.check_input && !t.input.check(*arguments, e, "arguments")) detail::throw_bad_arguments(e);
+    invocation call;
+    call.offer = *found;  // also when it is removed while it runs
+    call.handler = &t.handler;
+    call.write = &write_tool;
+    call.input = arguments;
+    return call;
+}
+
+}  // namespace keel::server_side

@@ -1,0 +1,97 @@
+#include "server/worker_call.hpp"
+
+#include <cxxabi.h>
+
+#include <system_error>
+
+namespace keel::server_side {
+
+worker_call::worker_call(context ctx, const std::shared_ptr<rpc::request>& request, invocation call,
+                         const incoming& in, std::shared_ptr<server_core> server)
+    : context_(std::move(ctx)), request_(request), call_(std::move(call)), which_(in.which), name_(in.name),
+      revision_(in.rev), server_(std::move(server)), input_(call_.given()),
+      drop_(request->token(), [this] { take_input(); }) {}
+
+std::optional<json::value> worker_call::take_input() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(input_, std::nullopt);
+}
+
+rpc::handler_outcome worker_call::run() {
+    std::optional<json::value> input = take_input();
+    if (!input) return {};
+    static const json::value none;
+    incoming in{request_->id(), which_, name_, none, revision_};
+    handler_mark mark(*server_);
+    detail::reply reply;
+    std::string text;
+    try {
+        call_.handler->plain(&context_, *input, reply);
+        call_.write(text, reply, revision_, *server_, call_.offer.get());
+    } catch (abi::__forced_unwind&) {
+        throw;
+    } catch (...) {  // sorted out by outcome_of_failure, whatever it is
+        return outcome_of_failure(std::current_exception(), request_->stopped(), in, *server_);
+    }
+    return rpc::handler_outcome::of(std::move(text));
+}
+
+void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::handler_outcome)> done) {
+    rpc::handler_outcome refused;
+    refused.what = rpc::handler_outcome::kind::failure;
+    auto overloaded = [](const char* why) {
+        return rpc::failure{error_code::internal, why, json::object({{"reason", "overloaded"}})};
+    };
+    server_core& server = call->server();
+    auto job = [call, done]() {
+        rpc::handler_outcome outcome;
+        try {
+            outcome = call->run();
+        } catch (abi::__forced_unwind&) {
+            // A function that ends its own thread: the client is told, then the thread goes.
+            outcome.what = rpc::handler_outcome::kind::failure;
+            outcome.error = {error_code::internal, "internal error", {}};
+            outcome.log = "the handler's thread was ended";
+            done(std::move(outcome));
+            throw;
+        }
+        done(std::move(outcome));
+    };
+    try {
+        auto pool = server.workers();
+        // Calls that were given up while they waited no longer count as in flight, but they are still in this queue.
+        if (pool->queued() >= server.options.limits.max_in_flight_total) {
+            refused.error = overloaded("too many calls wait for a thread");
+        } else if (pool->submit(std::move(job))) {
+            return;
+        } else {
+            refused.error = {error_code::internal, "server shutting down", {}};
+        }
+    } catch (const std::system_error& e) {
+        refused.error = overloaded("no thread for this call");
+        refused.log = e.what();
+    }
+    done(std::move(refused));
+}
+
+void worker_wait::begin_work() {
+    // Posted in any case: `done` may be called before this function has returned.
+    loop* l = &current().loop();
+    start_on_worker(call_, [this, l](rpc::handler_outcome outcome) {
+        l->post([this, outcome = std::move(outcome)]() mutable {
+            outcome_ = std::move(outcome);
+            resume();
+        });
+    });
+}
+
+std::string worker_wait::await_resume() {
+    if (outcome_.what == rpc::handler_outcome::kind::silent) throw cancelled();
+    if (!outcome_.log.empty()) call_->server().log(log_level::error, "handler failed: " + rpc::printable(outcome_.log, 500));
+    if (outcome_.what == rpc::handler_outcome::kind::failure) {
+        throw keel::error(outcome_.error.code, outcome_.error.message, std::move(outcome_.error.data));
+    }
+    return std::move(outcome_.result);
+}
+
+}  // namespace keel::server_side

@@ -1,0 +1,298 @@
+"""Whether every message that a server sends is one the official schema of the revision in force allows.
+
+One MessageCheck listens to both directions of one connection. What the client sent says which revision is in force and
+which method an answer belongs to. tests/support/message_check.cpp does the same with Keel's own validator; here it is
+python3-jsonschema, which owes nothing to us.
+
+The schemas are found at $KEEL_SHARED/schema/<revision>/schema.json, or beside the source tree.
+"""
+
+import functools
+import json
+import os
+from pathlib import Path
+
+import jsonschema
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+LATEST_LEGACY = LEGACY[-1]
+MODERN = "2026-07-28"
+WITH_BATCHES = "2025-03-26"
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
+SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
+
+MAY_ASK = ("tools/call", "prompts/get", "resources/read")
+CAPABILITY = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
+SUBSCRIBED = ("notifications/resources/updated", "notifications/tools/list_changed",
+              "notifications/resources/list_changed", "notifications/prompts/list_changed",
+              "notifications/subscriptions/acknowledged")
+
+
+class OffSchema(AssertionError):
+    """The server sent what it must not send."""
+
+
+def schema_folder():
+    folder = Path(os.environ.get("KEEL_SHARED", ROOT.parent / "shared")) / "schema"
+    if not folder.is_dir():
+        raise FileNotFoundError(
+            f"no official schemas at {folder}: set KEEL_SHARED to the folder that holds schema/<revision>/schema.json")
+    return folder
+
+
+class Revision:
+    """One official schema: its definitions, each made ready once."""
+
+    def __init__(self, name):
+        self.name = name
+        self.document = json.loads((schema_folder() / name / "schema.json").read_text())
+        self.key = "$defs" if "$defs" in self.document else "definitions"
+        self.definitions = self.document[self.key]
+        self.validators = {}
+        self.methods = {}  # "tools/call" -> "CallToolRequest"
+        for definition, content in self.definitions.items():
+            method = content.get("properties", {}).get("method", {}).get("const")
+            if method and definition.endswith(("Request", "Notification")):
+                self.methods[method] = definition
+
+    def check(self, definition, value):
+        if definition not in self.validators:
+            document = {"$schema": self.document["$schema"], "$ref": f"#/{self.key}/{definition}",
+                        self.key: self.definitions}
+            self.validators[definition] = jsonschema.validators.validator_for(document)(document)
+        problem = jsonschema.exceptions.best_match(self.validators[definition].iter_errors(value))
+        if problem is not None:
+            raise OffSchema(f"not a {definition} of {self.name}: {problem.json_path}: {problem.message[:500]}")
+
+    def result_of(self, request):
+        name = request.removesuffix("Request") + "Result"
+        return name if name in self.definitions else "EmptyResult"
+
+    def error(self):
+        return "JSONRPCErrorResponse" if "JSONRPCErrorResponse" in self.definitions else "JSONRPCError"
+
+
+@functools.cache
+def revision(name):
+    return Revision(name)
+
+
+def require(condition, why):
+    if not condition:
+        raise OffSchema(why)
+
+
+def key_of(ident):
+    """1 is not "1"."""
+    return type(ident).__name__, str(ident)
+
+
+def must_be_declared(capabilities, method, params):
+    needed = CAPABILITY.get(method)
+    if needed is None:
+        return
+    require(needed in capabilities, f"{method} for a client that has not declared {needed}")
+    declared = capabilities[needed]
+    if method == "elicitation/create":
+        modes = {"form", "url"} & set(declared) or {"form"}
+        require(params.get("mode", "form") in modes, "elicitation in a mode that the client has not declared (ELI-02)")
+    if method == "sampling/createMessage" and ("tools" in params or "toolChoice" in params):
+        require("tools" in declared, "tools for a client that has not declared sampling.tools (SAM-02)")
+
+
+class MessageCheck:
+    def __init__(self):
+        self.session = None  # the older revision that was agreed on
+        self.modern = False  # a modern request was sent
+        self.client_capabilities = {}
+        self.server_capabilities = {}
+        self.asked = {}  # by id: what is not yet answered, oldest first
+        self.listens = set()
+        self.questions = set()
+        self.rest = b""
+        self.well_known = set()  # answers that were checked before, without their ids
+        self.off = None
+
+    def expect_off_schema(self, reason):
+        """This connection is about messages that no schema allows."""
+        self.off = reason
+
+    def in_force(self):
+        return self.session or (MODERN if self.modern else LATEST_LEGACY)
+
+    # ---- the client ----
+
+    def sent(self, data):
+        """Bytes, as they are written: lines may come in pieces."""
+        *whole, self.rest = (self.rest + bytes(data)).split(b"\n")
+        for each in whole:
+            self.sent_line(each)
+
+    def sent_line(self, text):
+        try:
+            message = json.loads(text)
+        except (ValueError, RecursionError):
+            return
+        for each in message if isinstance(message, list) else [message]:
+            if isinstance(each, dict) and isinstance(each.get("method"), str) and "id" in each:
+                self.note_request(each)
+
+    def note_request(self, m):
+        params = m.get("params") if isinstance(m.get("params"), dict) else {}
+        meta = params.get("_meta") if isinstance(params.get("_meta"), dict) else {}
+        name, capabilities = None, {}
+        if VERSION_KEY in meta:
+            name, capabilities = MODERN, meta.get(CAPABILITIES_KEY)
+            if not self.session and m["method"] != "server/discover":
+                self.modern = True
+            if m["method"] == "subscriptions/listen":
+                self.listens.add(key_of(m["id"]))
+        elif m["method"] == "initialize":
+            capabilities = params.get("capabilities")
+        self.asked.setdefault(key_of(m["id"]), []).append((m["method"], name, capabilities))
+
+    # ---- the server ----
+
+    def received(self, line):
+        """Raises OffSchema, with the message and the reason."""
+        if self.off:
+            return
+        try:
+            if isinstance(line, list):
+                require(self.in_force() == WITH_BATCHES, "a batch outside of revision 2025-03-26")
+                revision(WITH_BATCHES).check("JSONRPCBatchResponse", line)
+            for each in line if isinstance(line, list) else [line]:
+                self.check(each)
+        except OffSchema as e:
+            raise OffSchema(f"{e}\n    in {json.dumps(line)[:2000]}") from None
+
+    def check(self, m):
+        require(isinstance(m, dict), "not an object")
+        if "method" not in m:
+            self.check_answer(m)
+        elif "id" in m:
+            self.check_request(m)
+        else:
+            self.check_notification(m)
+
+    def check_answer(self, m):
+        if "id" not in m:
+            # Nobody's answer. Revisions before 2025-11-25 have no such form and no other.
+            return self.check_error(m, MODERN if self.modern and not self.session else LATEST_LEGACY)
+        waiting = self.asked.get(key_of(m["id"]), [])
+        if not waiting:  # sent in a way that this driver does not see
+            return revision(self.in_force()).check("JSONRPCMessage", m)
+        problem = None
+        for i, (method, name, capabilities) in enumerate(waiting):
+            opening = method == "initialize" and name is None
+            if opening and isinstance(m.get("result"), dict):
+                name = m["result"].get("protocolVersion")
+            name = name or self.in_force()
+            try:
+                self.check_one_answer(m, method, name, capabilities)
+            except OffSchema as e:
+                problem = e
+                continue
+            if opening and "result" in m:
+                self.session = name
+                self.client_capabilities = capabilities
+                self.server_capabilities = m["result"]["capabilities"]
+            del waiting[i]
+            return None
+        raise problem
+
+    def check_one_answer(self, m, method, name, capabilities):
+        require(type(m["id"]) in (str, int), "an id that is neither a string nor an integer")
+        require(m.get("jsonrpc") == "2.0", "no version")
+        # Load tests bring the same answer by the hundred thousand.
+        known = (method, name, m.keys() == {"jsonrpc", "id", "result"}, repr(m.get("result", m.get("error"))))
+        if known in self.well_known:
+            return
+        if "error" in m:
+            self.check_error(m, name)
+        else:
+            self.check_result(m, method, name, capabilities)
+        if len(self.well_known) < 1000 and len(known[3]) < 5000 and "requestState" not in known[3]:
+            self.well_known.add(known)
+
+    def check_result(self, m, method, name, capabilities):
+        require(name in (*LEGACY, MODERN), f"an unknown revision: {name}")
+        schema = revision(name)
+        schema.check("JSONRPCMessage", m)
+        result = m["result"]
+        if name == MODERN:
+            self.check_modern_result(result, method)
+            if result["resultType"] == "input_required":
+                return self.check_questions(result, method, capabilities)
+        if method in schema.methods:  # else a method that is not of the protocol
+            schema.check(schema.result_of(schema.methods[method]), result)
+
+    def check_modern_result(self, result, method):
+        kind = result.get("resultType")
+        require(kind in ("complete", "input_required"), "a result without a known resultType (BASE-10)")
+        require(SERVER_INFO_KEY in result.get("_meta", {}), "a result without serverInfo (VER-18)")
+        hinted = "ttlMs" in result or "cacheScope" in result
+        require(kind == "complete" or not hinted, "a cache hint on an input_required result (CACHE-01)")
+        cacheable = method in ("server/discover", "resources/read") or (
+            method.endswith("/list") and method in revision(MODERN).methods)
+        if kind == "complete" and cacheable:
+            require(isinstance(result.get("ttlMs"), int) and result["ttlMs"] >= 0, "no ttlMs (CACHE-01)")
+            require(result.get("cacheScope") in ("public", "private"), "no cacheScope (CACHE-01)")
+
+    def check_questions(self, result, method, capabilities):
+        require(method in MAY_ASK, f"input_required as the answer to {method} (MRTR-02)")
+        require("inputRequests" in result or "requestState" in result, "input_required that asks nothing (MRTR-03)")
+        for each in result.get("inputRequests", {}).values():
+            must_be_declared(capabilities, each.get("method"), each.get("params", {}))
+        revision(MODERN).check("InputRequiredResult", result)
+
+    def check_error(self, m, name):
+        require(name in (*LEGACY, MODERN), f"an unknown revision: {name}")
+        schema = revision(name)
+        schema.check("JSONRPCMessage", m)
+        schema.check(schema.error(), m)
+        if name != MODERN:
+            return
+        code = m["error"]["code"]
+        if code == -32022:
+            schema.check("UnsupportedProtocolVersionError", m)
+        elif code == -32021:
+            schema.check("MissingRequiredClientCapabilityError", m)
+        else:
+            require(code not in (-32002, -32042), "a code of older revisions (BASE-14)")
+            require(not -32099 <= code <= -32020, "a code that the specification keeps (BASE-13)")
+
+    def check_request(self, m):
+        self.questions.add(key_of(m["id"]))
+        name = self.in_force()
+        require(name != MODERN, "a request of the server's (BASE-16)")
+        schema = revision(name)
+        schema.check("JSONRPCMessage", m)
+        if m["method"] in schema.methods:
+            schema.check(schema.methods[m["method"]], m)
+            schema.check("ServerRequest", m)
+            must_be_declared(self.client_capabilities, m["method"], m.get("params", {}))
+
+    def check_notification(self, m):
+        name = self.in_force()
+        schema = revision(name)
+        schema.check("JSONRPCMessage", m)
+        method = m["method"]
+        if method not in schema.methods:
+            require(not method.startswith("notifications/"), f"no notification of revision {name}")
+            return
+        schema.check(schema.methods[method], m)
+        schema.check("ServerNotification", m)
+        params = m.get("params", {})
+        if method == "notifications/cancelled":
+            require(key_of(params.get("requestId")) in (self.listens if name == MODERN else self.questions),
+                    "a cancellation of something that is not the server's (CAN-01, SUB-05)")
+        elif method == "notifications/message" and name != MODERN:
+            require("logging" in self.server_capabilities, "logging was not declared (LOG-01)")
+        elif method in SUBSCRIBED and name == MODERN:
+            require(key_of(params.get("_meta", {}).get(SUBSCRIPTION_KEY)) in self.listens,
+                    "no subscriptionId of a listen (SUB-03)")

@@ -1,0 +1,75 @@
+#pragma once
+
+// The official schemas and example messages, which lie beside the source tree.
+
+#include <keel/json.hpp>
+#include <keel/schema.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+
+namespace official {
+
+/// Fails the test when it is not there: a test that looks at nothing proves nothing.
+inline std::filesystem::path schema_folder() {
+    const char* named = std::getenv("KEEL_SHARED");
+    std::filesystem::path shared = named != nullptr ? std::filesystem::path(named)
+                                                    : std::filesystem::path(__FILE__).parent_path() / "../../../shared";
+    std::filesystem::path folder = shared / "schema";
+    if (!std::filesystem::is_directory(folder)) {
+        FAIL("no official schemas at " << folder.string()
+                                       << ": set KEEL_SHARED to the folder that holds schema/<revision>/schema.json");
+    }
+    return folder;
+}
+
+inline keel::json::value read_json(const std::filesystem::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    REQUIRE_MESSAGE(in.good(), "cannot open " << file.string());
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    return keel::json::parse(text);
+}
+
+inline const keel::json::value& schema_document(const std::string& revision) {
+    static std::map<std::string, keel::json::value> known;
+    auto found = known.find(revision);
+    if (found == known.end()) {
+        found = known.emplace(revision, read_json(schema_folder() / revision / "schema.json")).first;
+    }
+    return found->second;
+}
+
+/// "definitions" in the older ones, "$defs" in the newer.
+inline std::string definitions_key(const std::string& revision) {
+    return schema_document(revision).contains("$defs") ? "$defs" : "definitions";
+}
+
+/// What one definition of a revision says, ready to check: "Tool", or a place in one:
+/// "CallToolRequest/properties/params".
+inline const keel::schema& schema_for(const std::string& revision, const std::string& name) {
+    static std::map<std::pair<std::string, std::string>, keel::schema> known;
+    auto found = known.find({revision, name});
+    if (found == known.end()) {
+        const std::string key = definitions_key(revision);
+        keel::json::value document = schema_document(revision);
+        document.erase("$schema");  // the older ones name a draft of which they use nothing that has changed since
+        document.set("$ref", "#/" + key + "/" + name);
+        found = known.emplace(std::pair(revision, name), keel::schema(document)).first;
+    }
+    return found->second;
+}
+
+/// "" when it fits, else why not.
+inline std::string complaint(const std::string& revision, const std::string& name, const keel::json::value& v) {
+    keel::decode_error e;
+    if (schema_for(revision, name).check(v, e)) return {};
+    return revision + " " + name + ": " + e.message() + " in " + keel::json::to_string(v);
+}
+
+}  // namespace official

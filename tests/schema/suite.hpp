@@ -1,0 +1,33 @@
+#pragma once
+
+// The files of the official JSON-Schema-Test-Suite.
+
+#include <keel/schema.hpp>
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace suite {
+
+/// Where the suite is: in the folder that KEEL_SHARED names, or in ../shared beside the source tree. Throws a
+/// std::runtime_error that says so when it is not there.
+std::filesystem::path folder();
+
+keel::json::value read(const std::filesystem::path& file);
+
+/// The JSON files of a folder, by name.
+std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder);
+
+/// What the suite expects to find at http://localhost:1234/.
+std::vector<std::pair<std::string, keel::json::value>> remotes();
+
+struct score {
+    std::size_t passed = 0;
+    std::size_t all = 0;
+    std::vector<std::string> failed;  // "file: group: test"
+};
+void run(const std::filesystem::path& file, const keel::schema_options& options, score& into);
+
+}  // namespace suite
