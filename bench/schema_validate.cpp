@@ -6,9 +6,9 @@
 #include <keel/json.hpp>
 #include <keel/schema.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string_view>
 
 namespace {
@@ -43,15 +43,15 @@ constexpr std::string_view call =
 
 template <class Work>
 double nanoseconds(long iterations, Work&& work) {
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();  // of the processor: other programs do not count
     long good = 0;
     for (long i = 0; i != iterations; ++i) good += work();
-    const std::chrono::duration<double, std::nano> spent = std::chrono::steady_clock::now() - start;
+    const double spent = 1e9 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
     if (good != iterations) {
         std::fprintf(stderr, "%ld of %ld failed\n", iterations - good, iterations);
         std::exit(1);
     }
-    return spent.count() / static_cast<double>(iterations);
+    return spent / static_cast<double>(iterations);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// Code around every request: to see and change what comes in and goes out, to measure, to refuse.
+// Code around every request but initialize: to see and change what comes in and goes out, to measure, to refuse.
 //
 //     server.use([](keel::request_call& call, keel::next_handler next) -> keel::task<keel::json::value> {
 //         if (call.method == "tools/call" && !allowed(call.ctx)) throw keel::error(1403, "not allowed");

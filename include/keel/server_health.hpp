@@ -10,8 +10,9 @@
 
 namespace keel {
 
-/// The requests of one method. Times are from the moment a request was read to the moment it was answered or given up;
-/// they are right to within an eighth.
+/// The requests of one method, each counted when it is answered or given up. Times are from the moment its bytes were
+/// read, so they include waiting behind others that came with it; they are right to within an eighth. The clock is
+/// loop::now() of its connection's loop.
 struct method_health {
     std::uint64_t count = 0;
     std::uint64_t errors = 0;  // answered with a protocol error

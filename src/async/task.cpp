@@ -91,10 +91,13 @@ activity::~activity() {
 bool activity::only_awaits_answers() const noexcept {
     if (finished_) return true;
     if (!waiting_ || waiting_->what_ == waits_for::something) return false;
+    bool some_child_waits = false;
     for (const activity* child = first_child_; child; child = child->next_) {
         if (!child->only_awaits_answers()) return false;
+        some_child_waits = some_child_waits || !child->finished_;
     }
-    return true;
+    // Whoever waits for children that have all ended is about to go on.
+    return waiting_->what_ == waits_for::answer || some_child_waits;
 }
 
 void activity::nudge() noexcept {

@@ -56,12 +56,11 @@ constexpr members added_2025_11_25[] = {
     {of<sampling_capability>, {"context", "tools"}},
     {of<elicitation_capability>, {"form", "url"}},
     {of<elicit_form_params>, {"mode"}},
-    // Of 2026-07-28 by its schema; peers of this one look for it already.
-    {of<client_capabilities>, {"extensions"}},
-    {of<server_capabilities>, {"extensions"}},
 };
 
 constexpr members added_2026_07_28[] = {
+    {of<client_capabilities>, {"extensions"}},
+    {of<server_capabilities>, {"extensions"}},
     {of<empty_result>, {"resultType"}},
     {of<discover_result>, {"resultType", "ttlMs", "cacheScope"}},
     {of<list_tools_result>, {"resultType", "ttlMs", "cacheScope"}},

@@ -124,9 +124,7 @@ std::uint32_t uri_pattern::emit(step what, std::uint32_t target) {
     return static_cast<std::uint32_t>(program_.size() - 1);
 }
 
-void uri_pattern::land(std::uint32_t from) {
-    program_[from].target = static_cast<std::uint32_t>(program_.size());
-}
+void uri_pattern::land(std::uint32_t from) { program_[from].target = static_cast<std::uint32_t>(program_.size()); }
 
 void uri_pattern::emit_text(std::string text) {
     normalise_escapes(text);

@@ -13,7 +13,10 @@ public:
     turn(const turn&) = delete;
     turn& operator=(const turn&) = delete;
     ~turn() {
-        if (peer_.turns_ == 1) peer_.end_turn();
+        if (peer_.turns_ == 1) {
+            peer_.end_turn();
+            if (!peer_.core_.closed()) peer_.user_.on_turn_end();
+        }
         --peer_.turns_;
     }
 

@@ -24,6 +24,8 @@ public:
     virtual void on_notification(peer& p, std::string_view method, const json::value* params) = 0;
     /// Nothing more will be read: what waits for the peer to end it has to end by itself.
     virtual void on_input_end() {}
+    /// Everything that followed from one event is done. Not once the connection has ended.
+    virtual void on_turn_end() noexcept {}
     virtual void on_report(std::string_view text) = 0;
     /// The last call. `cause` is empty for an orderly end.
     virtual void on_closed(std::string_view cause, std::size_t abandoned) = 0;

@@ -131,6 +131,8 @@ void peer_core::on_request(const message& m, std::shared_ptr<batch> group) {
     serial request = next_serial_++;
     record& r = records_[request];
     r.id = m.id;
+    r.since = now_;
+    if (watch_) r.kind = watch_->kind_of(m.method);
     if (budget_) ++budget_->used;
     if (m.params) {
         if (const json::value* meta = m.params->find("_meta")) {
@@ -295,7 +297,7 @@ void peer_core::finish(serial request, const failure& why) {
     }
     record& r = at->second;
     if (r.state == cell::open) {
-        settle(r, cell::answered);
+        settle(r, cell::answered, true);
         drop_nested(r);
         unpark(request, r);
         write_answer(request, r, {}, &why);
@@ -313,8 +315,9 @@ void peer_core::finish_silently(serial request) {
     end_record(at);
 }
 
-void peer_core::settle(record& r, cell to) {
+void peer_core::settle(record& r, cell to, bool with_error) {
     r.state = to;
+    if (watch_) watch_->on_settled(r.kind, r.since, with_error);
     if (planted::is(planted::id_not_released)) return;
     open_ids_.erase(r.id);  // first: the peer may reuse the id as soon as it has the answer
 }

@@ -124,6 +124,18 @@ struct counters {
     std::uint64_t suppressed_errors = 0;  // anonymous errors above the rate
 };
 
+/// Measures requests: asked when one is read, told when it is settled, which happens to each of them exactly once.
+class request_watch {
+public:
+    /// What to count it as.
+    virtual std::uint16_t kind_of(std::string_view method) = 0;
+    /// Answered, with an error or not, or given up. `since` is the beginning of the turn in which it was read.
+    virtual void on_settled(std::uint16_t kind, time_point since, bool with_error) noexcept = 0;
+
+protected:
+    ~request_watch() = default;
+};
+
 /// Not for several threads: one strand feeds it. After every event, carry out take_actions() and write pending output.
 class peer_core {
 public:
@@ -131,6 +143,9 @@ public:
     ~peer_core();
     peer_core(const peer_core&) = delete;
     peer_core& operator=(const peer_core&) = delete;
+
+    /// Before the first event. It outlives the last request.
+    void watch(request_watch& w) noexcept { watch_ = &w; }
 
     // Time. Set it before any event; ask for the next moment at which on_time has something to do.
     void set_now(time_point now) noexcept { now_ = now; }
@@ -229,6 +244,8 @@ private:
         bool begun = false;
         bool shielded = false;
         bool fired = false;
+        std::uint16_t kind = 0;  // for the watch
+        time_point since{};
         std::string progress_token;  // JSON text; empty: none wanted
         double last_progress = -std::numeric_limits<double>::infinity();
         std::string parked_progress;  // newest progress that waits for room (J1)
@@ -270,7 +287,7 @@ private:
     void unpark(serial request, record& r);
     void unpark_all();
 
-    void settle(record& r, cell to);
+    void settle(record& r, cell to, bool with_error = false);
     void fire(serial request, record& r, stop_cause cause, std::string_view reason);
     void drop_nested(record& r);
     void end_record(std::unordered_map<serial, record>::iterator at);
@@ -290,6 +307,7 @@ private:
     role role_;
     limits limits_;
     std::shared_ptr<flight_budget> budget_;
+    request_watch* watch_ = nullptr;
     time_point now_{};
     phase phase_ = phase::open;
     bool input_open_ = true;

@@ -126,7 +126,7 @@ void peer_core::end_orderly() {
         record& r = records_.at(request);
         r.nested.clear();  // fail_calls below tells them
         if (r.state == cell::open) {
-            settle(r, cell::answered);
+            settle(r, cell::answered, true);
             unpark(request, r);
             write_answer(request, r, {}, &why);
         }

@@ -57,9 +57,7 @@ std::string pointer_to(std::string_view parent, std::string_view key) {
     return out;
 }
 
-std::string pointer_to(std::string_view parent, std::size_t n) {
-    return std::string(parent) + '/' + std::to_string(n);
-}
+std::string pointer_to(std::string_view parent, std::size_t n) { return std::string(parent) + '/' + std::to_string(n); }
 
 struct library::step {
     const json::value* schema;

@@ -15,6 +15,7 @@
 namespace keel::server_side {
 class server_core;
 class questions;
+class started_states;
 }  // namespace keel::server_side
 
 namespace keel::detail {
@@ -35,6 +36,7 @@ struct call_state {
     std::shared_ptr<rpc::request> request;
     std::shared_ptr<const client_facts> client;
     std::shared_ptr<server_side::server_core> server;
+    std::shared_ptr<const server_side::started_states> states;  // null: nothing was started
     json::value meta;
     std::string method;
     std::shared_ptr<const std::string> principal;

@@ -51,7 +51,7 @@ const json::value& context::client_info() const noexcept { return state_->client
 const json::value& context::client_capabilities() const noexcept { return state_->client->capabilities; }
 
 void* context::find_state(std::type_index type) const {
-    void* found = state_->server->find_state(type);
+    void* found = state_->states ? state_->states->find(type) : nullptr;
     if (!found) throw std::logic_error(std::string("keel: no on_start has made a state of type ") + type.name());
     return found;
 }

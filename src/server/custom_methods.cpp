@@ -45,6 +45,7 @@ void server::add_method(std::string name, std::function<json::value(context&, co
     check_name(name, static_cast<bool>(f));
     auto offer = std::make_shared<server_side::method_offer>();
     offer->name = std::move(name);
+    offer->stats_slot = impl_->core->stats.slot_of(offer->name);
     offer->handler.plain = [f = std::move(f)](context* ctx, const json::value& params, detail::reply& out) {
         write_object(out, f(*ctx, params));
     };
@@ -55,6 +56,7 @@ void server::add_method(std::string name, std::function<task<json::value>(contex
     check_name(name, static_cast<bool>(f));
     auto offer = std::make_shared<server_side::method_offer>();
     offer->name = std::move(name);
+    offer->stats_slot = impl_->core->stats.slot_of(offer->name);
     offer->handler.coroutine = [f = std::move(f)](context ctx, json::value params) {
         return run_custom(f, std::move(ctx), std::move(params));
     };

@@ -73,6 +73,7 @@ struct method_offer {
     static constexpr const char* kind = "method";
     std::string name;
     detail::handler handler;
+    std::uint16_t stats_slot = 0;  // where its requests are counted
     const std::string& key() const noexcept { return name; }
     json::value describe(protocol::revision) const { return {}; }
 };

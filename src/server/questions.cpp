@@ -102,6 +102,14 @@ task<json::value> questions::ask(std::shared_ptr<questions> self, std::string ke
         throw std::logic_error("keel: two questions of one call have the same key \"" + key + "\"");
     }
     self->open_.emplace(key, exchange{std::move(method), std::move(params)});
+    // A question whose asker is stopped for another reason than the end of the round is withdrawn.
+    struct withdraw_unless_ended {
+        questions& all;
+        const std::string& key;
+        ~withdraw_unless_ended() {
+            if (!all.round_ended_) all.open_.erase(key);
+        }
+    } withdraw{*self, key};
     answer_wait forever;
     co_await forever;
     throw std::logic_error("keel: a question was resumed without an answer");

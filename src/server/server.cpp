@@ -7,7 +7,10 @@ namespace keel {
 server::impl::impl(implementation about, server_options options)
     : core(std::make_shared<server_side::server_core>(std::move(about), std::move(options))) {}
 
-server::impl::~impl() { end_background(); }
+server::impl::~impl() {
+    end_background();
+    finish();  // sessions on loops of the caller's may have outlived the server
+}
 
 bool server::impl::on_background() const {
     std::lock_guard lock(mutex);
@@ -31,7 +34,14 @@ void server::impl::refuse_in_handler(const char* what) const {
     }
 }
 
+void server::impl::refuse_in_hook(const char* what) const {
+    if (hook_thread == std::this_thread::get_id()) {
+        throw std::logic_error(std::string("keel: server::") + what + " was called in a start or stop hook");
+    }
+}
+
 void server::impl::refuse_while_serving(const char* what) {
+    refuse_in_hook(what);
     std::lock_guard lock(hook_mutex);
     if (begun) throw std::logic_error(std::string("keel: server::") + what + " was called while serving");
 }
@@ -52,7 +62,8 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
         } else {
             key = next_session++;
             s = std::make_shared<server_side::session>(
-                core, [weak = weak_from_this(), shared = core, key, ended](const connection_end& end) {
+                core,
+                [weak = weak_from_this(), shared = core, key, ended](const connection_end& end) {
                     tell(*shared, ended, end);
                     if (auto self = weak.lock()) self->session_ended(key, end);
                 },
@@ -142,26 +153,38 @@ void server::impl::tell_list_changed(server_side::list_kind which) {
 
 // ---- the span of its life ----
 
+namespace {
+
+class hook_mark {
+public:
+    explicit hook_mark(std::atomic<std::thread::id>& at) noexcept : at_(at) { at_ = std::this_thread::get_id(); }
+    hook_mark(const hook_mark&) = delete;
+    hook_mark& operator=(const hook_mark&) = delete;
+    ~hook_mark() { at_ = std::thread::id(); }
+
+private:
+    std::atomic<std::thread::id>& at_;
+};
+
+}  // namespace
+
 void server::impl::begin() {
+    refuse_in_hook("start");
     std::lock_guard lock(hook_mutex);
     if (begun) return;
-    std::vector<detail::started_state> made;
-    try {
-        for (const auto& hook : start_hooks) {
-            detail::started_state state = hook();
-            if (state.object) made.push_back(std::move(state));
-        }
-    } catch (const std::exception&) {
-        while (!made.empty()) made.pop_back();  // in the reverse order
-        throw;
-    }
-    core->states = std::move(made);
+    hook_mark inside(hook_thread);
+    auto made = std::make_shared<server_side::started_states>();  // when one throws, the others go in the reverse order
+    for (const auto& hook : start_hooks) made->add(hook());
+    core->set_states(std::move(made));
+    abandoned_before = core->totals.abandoned;
+    lost_some = false;
     begun = true;
 }
 
 void server::impl::finish() {
     std::lock_guard lock(hook_mutex);
     if (!begun) return;
+    hook_mark inside(hook_thread);
     for (const auto& hook : stop_hooks) {
         try {
             hook();
@@ -169,13 +192,19 @@ void server::impl::finish() {
             core->log(log_level::error, std::string("a stop hook failed: ") + e.what());
         }
     }
-    // A handler that was abandoned may still use what it has: it stays for as long as that handler keeps the core.
-    auto pool = core->started_workers();
-    if (core->totals.abandoned > 0 || (pool && pool->busy() > 0)) {
-        for (auto& state : core->states) core->outlived.push_back(std::move(state.object));
-    }
-    while (!core->states.empty()) core->states.pop_back();
+    auto states = core->set_states(nullptr);
+    // A handler that was abandoned may still use what it has: then it stays for as long as that handler's context.
+    // Otherwise a context that somebody has saved does not keep it.
+    if (core->totals.abandoned == abandoned_before && !lost_some) states->release();
     begun = false;
+}
+
+void server::impl::finish_if_idle() {
+    {
+        std::lock_guard lock(mutex);
+        if (!sessions.empty()) return;
+    }
+    finish();
 }
 
 // ---- endpoints ----
@@ -228,6 +257,7 @@ void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
             // A loop of the caller's that is no more: nobody else will tell us that its sessions are over.
             connection_end gone;
             gone.cause = "the loop has ended";
+            lost_some = true;
             session_ended(key, gone);
         }
     }
@@ -284,7 +314,7 @@ server::~server() {
     impl_->wait_for_background();
     impl_->end_background();
     impl_->end_workers();
-    impl_->finish();
+    impl_->finish_if_idle();
 }
 
 namespace {
@@ -461,6 +491,7 @@ void server::request_stop(duration drain) { impl_->request_stop(drain); }
 
 void server::stop(duration drain) {
     impl_->refuse_in_handler("stop");
+    impl_->refuse_in_hook("stop");
     impl_->request_stop(drain);
     impl_->wait();
     impl_->end_background();
@@ -473,17 +504,9 @@ connection_end server::wait() {
 }
 
 server_health server::health() const {
-    server_health h;
-    {
-        std::lock_guard lock(impl_->mutex);
-        h.connections = impl_->sessions.size();
-    }
-    const auto& totals = impl_->core->totals;
-    h.in_flight = impl_->core->budget->used;
-    h.requests = totals.requests;
-    h.dropped_late = totals.dropped_late;
-    h.rejected_input = totals.rejected_input;
-    h.abandoned = totals.abandoned;
+    server_health h = impl_->core->health();
+    std::lock_guard lock(impl_->mutex);
+    h.connections = impl_->sessions.size();
     return h;
 }
 

@@ -119,15 +119,19 @@ std::string server_core::capabilities(protocol::revision r) const {
     return json::to_string(v);
 }
 
-const std::string& server_core::audience() const noexcept {
-    return options.asking.audience.empty() ? about.name : options.asking.audience;
+server_health server_core::health() const {
+    server_health h;
+    h.in_flight = budget->used;
+    h.requests = totals.requests;
+    h.dropped_late = totals.dropped_late;
+    h.rejected_input = totals.rejected_input;
+    h.abandoned = totals.abandoned;
+    h.methods = stats.read();
+    return h;
 }
 
-void* server_core::find_state(std::type_index type) const noexcept {
-    for (auto at = states.rbegin(); at != states.rend(); ++at) {
-        if (at->type == type) return at->object.get();
-    }
-    return nullptr;
+const std::string& server_core::audience() const noexcept {
+    return options.asking.audience.empty() ? about.name : options.asking.audience;
 }
 
 std::shared_ptr<worker_pool> server_core::workers() {

@@ -5,10 +5,12 @@
 #include "async/worker_pool.hpp"
 #include "protocol/methods.hpp"
 #include "rpc/peer_core.hpp"
+#include "server/method_stats.hpp"
 #include "server/offers.hpp"
 #include "server/registry.hpp"
 #include "server/sealed_state.hpp"
 #include "server/spent_states.hpp"
+#include "server/started_states.hpp"
 #include "server/topics.hpp"
 
 #include <keel/server.hpp>
@@ -35,6 +37,9 @@ public:
     const server_options options;
     const std::shared_ptr<rpc::flight_budget> budget;
     server_side::totals totals;
+    method_stats stats;
+    /// Any thread. All but the number of connections, which is not known here.
+    server_health health() const;
 
     registry<tool> tools;
     registry<resource_offer> resources;
@@ -64,10 +69,16 @@ public:
     server_side::spent_states& spent_states() noexcept { return spent_states_; }
     const std::string& audience() const noexcept;
 
-    /// What the start hooks have made: fixed while anything is served. The newest of a type; nullptr when there is none.
-    void* find_state(std::type_index type) const noexcept;
-    std::vector<detail::started_state> states;
-    std::vector<std::shared_ptr<void>> outlived;  // by a handler that did not stop
+    /// What the start hooks have made. Another object each time the server is started.
+    std::shared_ptr<started_states> states() const {
+        std::lock_guard lock(mutex_);
+        return states_;
+    }
+    /// Gives back those before.
+    std::shared_ptr<started_states> set_states(std::shared_ptr<started_states> made) {
+        std::lock_guard lock(mutex_);
+        return std::exchange(states_, std::move(made));
+    }
 
     /// Threads for handlers that may block; started when first used.
     std::shared_ptr<worker_pool> workers();
@@ -85,7 +96,9 @@ public:
     const std::string& server_info_member() const noexcept { return server_info_member_; }
 
 private:
-    mutable std::mutex mutex_;  // for workers_: sessions on several loops may need them first
+    // For workers_ and states_: sessions on several loops meet here, and the thread that starts and stops.
+    mutable std::mutex mutex_;
+    std::shared_ptr<started_states> states_;
     std::array<cache_hint, protocol::method_count> hints_;
     state_sealer sealer_;
     server_side::spent_states spent_states_;

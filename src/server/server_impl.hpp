@@ -44,6 +44,10 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     void refuse_while_serving(const char* what);
     /// Runs the stop hooks and lets go of what the start hooks made, if anything is to be let go.
     void finish();
+    /// Not while sessions on loops of the caller's go on: the last of them then does it.
+    void finish_if_idle();
+    /// Throws std::logic_error in a hook, where it would wait for itself.
+    void refuse_in_hook(const char* what) const;
     bool in_handler() const;
     bool on_background() const;
     void refuse_in_handler(const char* what) const;
@@ -78,6 +82,9 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
 
     std::mutex hook_mutex;  // begin and finish, one at a time; never held together with `mutex`
     bool begun = false;
+    std::uint64_t abandoned_before = 0;   // when it began
+    std::atomic<bool> lost_some = false;  // sessions whose loop ended before them: what their handlers do is not known
+    std::atomic<std::thread::id> hook_thread{};  // while hooks run: theirs
     std::vector<std::function<detail::started_state()>> start_hooks;
     std::vector<std::function<void()>> stop_hooks;
 

@@ -10,11 +10,13 @@ constexpr unsigned reports_per_second = 20;  // what a peer can make us log (J6)
 session::session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
                  std::string principal)
     : server_(std::move(server)), ended_(std::move(ended)),
-      principal_(std::make_shared<const std::string>(std::move(principal))), subscriber_(*server_) {}
+      principal_(std::make_shared<const std::string>(std::move(principal))), states_(server_->states()),
+      subscriber_(*server_) {}
 
 void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
     peer_ =
         std::make_shared<rpc::peer>(std::move(on), std::move(wire), rpc::role::server, bounds, server_->budget, *this);
+    peer_->core().watch(*this);
     subscriber_.start(peer_);
     peer_->start();
     if (close_due_) close({});  // it was closed while it was on its way to its loop
@@ -81,7 +83,18 @@ void session::on_closed(std::string_view cause, std::size_t abandoned) {
     if (auto ended = std::exchange(ended_, nullptr)) ended(end);
 }
 
-void session::take_totals() {
+std::uint16_t session::kind_of(std::string_view name) {
+    method which = protocol::find_method(name);
+    if (which != method::other) return static_cast<std::uint16_t>(which);
+    const auto* own = methods_.of(server_->methods).find(name);
+    return own ? (*own)->stats_slot : method_stats::unknown;
+}
+
+void session::on_settled(std::uint16_t kind, time_point since, bool with_error) noexcept {
+    server_->stats.record(kind, peer_->loop().now() - since, with_error);
+}
+
+void session::take_totals() noexcept {
     const rpc::counters& now = peer_->core().count();
     auto take = [](std::atomic<std::uint64_t>& total, std::uint64_t count, std::uint64_t& told) {
         if (count != told) total.fetch_add(count - std::exchange(told, count), std::memory_order_relaxed);

@@ -17,7 +17,7 @@
 namespace keel::server_side {
 
 /// Lives on its loop. Kept by the server until `ended` is called, which is the last thing it does.
-class session final : public rpc::peer_user, public std::enable_shared_from_this<session> {
+class session final : public rpc::peer_user, private rpc::request_watch, public std::enable_shared_from_this<session> {
 public:
     session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
             std::string principal = {});
@@ -38,8 +38,13 @@ private:
     void on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* params) override;
     void on_notification(rpc::peer&, std::string_view method, const json::value* params) override;
     void on_input_end() override { subscriber_.end_gracefully(); }  // else a drain would wait for open listens
+    void on_turn_end() noexcept override { take_totals(); }  // what was refused or dropped since the last request
     void on_report(std::string_view text) override;
     void on_closed(std::string_view cause, std::size_t abandoned) override;
+
+    // rpc::request_watch
+    std::uint16_t kind_of(std::string_view method) override;
+    void on_settled(std::uint16_t kind, time_point since, bool with_error) noexcept override;
 
     // session_legacy.cpp: revisions up to 2025-11-25
     void on_legacy(rpc::serial id, std::string_view method, const json::value& params);
@@ -68,13 +73,14 @@ private:
 
     void reject(rpc::serial id, int code, std::string message, json::value data = {});
     void unknown_method(rpc::serial id, std::string_view method);
-    void take_totals();
+    void take_totals() noexcept;
 
     std::shared_ptr<server_core> server_;
     std::function<void(const connection_end&)> ended_;
     std::shared_ptr<rpc::peer> peer_;
     std::shared_ptr<void> keep_;
     const std::shared_ptr<const std::string> principal_;
+    const std::shared_ptr<const started_states> states_;
 
     era era_ = era::unknown;
     bool close_due_ = false;                        // closed before it was started

@@ -6,7 +6,7 @@ namespace keel::server_side {
 
 void session::on_legacy(rpc::serial id, std::string_view method, const json::value& params) {
     if (method == "initialize") return initialize(id, params);
-    if (method == "ping" && era_ != era::modern) return peer_->finish(id, "{}");
+    if (method == "ping" && era_ == era::unknown) return peer_->finish(id, "{}");
     if (era_ == era::modern || method == "server/discover") {
         if (era_ == era::legacy) return unknown_method(id, method);
         return reject(id, error_code::invalid_params,

@@ -82,6 +82,7 @@ context session::make_context(const incoming& in) {
     auto state = std::make_shared<detail::call_state>();
     state->request = peer_->open_request(in.id);
     state->server = server_;
+    state->states = states_;
     state->meta = in.params["_meta"];
     state->method = in.name;
     state->principal = principal_;
@@ -127,8 +128,8 @@ void session::run_quick(const incoming& in, const invocation& call) {
         }
         call.write(text_, reply_, in.rev, *server_, call.offer.get());
     } catch (...) {  // sorted out by outcome_of_failure, whatever it is
-        return peer_->finish(
-            in.id, outcome_of_failure(std::current_exception(), !peer_->core().is_open(in.id), in, *server_));
+        return peer_->finish(in.id,
+                             outcome_of_failure(std::current_exception(), !peer_->core().is_open(in.id), in, *server_));
     }
     peer_->finish(in.id, text_);
 }
@@ -170,6 +171,17 @@ task<std::string> perform(context ctx, std::shared_ptr<rpc::request> request, in
     co_return text;
 }
 
+/// A failure that is a result for the peer; else throws what the peer is to hear, or nothing is to be heard of.
+std::string result_of_failure(const std::exception_ptr& failed, const rpc::request& request, const how_to_answer& how,
+                              const server_core& server) {
+    incoming in{request.id(), how.which, how.name, no_params, how.rev};
+    rpc::handler_outcome o = outcome_of_failure(failed, request.stopped(), in, server);
+    if (o.what == rpc::handler_outcome::kind::result) return std::move(o.result);
+    if (o.what == rpc::handler_outcome::kind::silent) std::rethrow_exception(failed);
+    if (!o.log.empty()) server.log(log_level::error, "handler failed: " + rpc::printable(o.log, 500));
+    throw keel::error(o.error.code, o.error.message, std::move(o.error.data));
+}
+
 /// What a handler leads to: its result, or a failure as the era has it, or the questions it cannot go on without.
 task<std::string> answer(std::shared_ptr<questions> asked, std::shared_ptr<rpc::request> request,
                          task<std::string> work, how_to_answer how, std::shared_ptr<server_core> server) {
@@ -183,12 +195,7 @@ task<std::string> answer(std::shared_ptr<questions> asked, std::shared_ptr<rpc::
     // Whatever the handler made of being ended: it will run again.
     if (asked && asked->round_ended()) co_return asked->input_required();
     if (!failed) co_return text;
-    incoming in{request->id(), how.which, how.name, no_params, how.rev};
-    rpc::handler_outcome o = outcome_of_failure(failed, request->stopped(), in, *server);
-    if (o.what == rpc::handler_outcome::kind::result) co_return std::move(o.result);
-    if (o.what == rpc::handler_outcome::kind::silent) std::rethrow_exception(failed);
-    if (!o.log.empty()) server->log(log_level::error, "handler failed: " + rpc::printable(o.log, 500));
-    throw keel::error(o.error.code, o.error.message, std::move(o.error.data));
+    co_return result_of_failure(failed, *request, how, *server);
 }
 
 /// Only what may ask is prepared for it.
@@ -214,8 +221,8 @@ void session::run_as_task(const incoming& in, invocation call) {
         call.input = nullptr;
     }
     handler_mark mark(*server_);
-    request->run(answer(std::move(asked), request, perform(std::move(ctx), request, std::move(call), how, server_),
-                        how, server_));
+    request->run(answer(std::move(asked), request, perform(std::move(ctx), request, std::move(call), how, server_), how,
+                        server_));
 }
 
 // ---- middleware ----
@@ -245,11 +252,24 @@ task<json::value> go_on(std::shared_ptr<journey> j, std::size_t next, request_ca
 
 task<std::string> travel(std::shared_ptr<journey> j, context ctx, json::value params) {
     request_call call{std::move(ctx), j->how.name, std::move(params)};
-    json::value result = co_await go_on(j, 0, call);
-    if (!result.is_object()) throw error(error_code::internal, "a middleware gave a result that is not an object");
-    std::string text;
-    if (!json::write(text, result)) detail::throw_unexpressible();
-    co_return text;
+    std::exception_ptr failed;
+    try {
+        json::value result = co_await go_on(j, 0, call);
+        if (!result.is_object()) throw detail::bad_result("a middleware gave a result that is not an object");
+        std::string text;
+        if (!json::write(text, result)) detail::throw_unexpressible();
+        co_return text;
+    } catch (...) {  // looked at below
+        failed = std::current_exception();
+    }
+    co_return result_of_failure(failed, *j->request, j->how, *j->server);
+}
+
+task<std::string> ready(std::string text) { co_return text; }
+
+task<std::string> failing(std::exception_ptr e) {
+    std::rethrow_exception(e);
+    co_return "";
 }
 
 }  // namespace
@@ -266,28 +286,24 @@ void session::run_with_middleware(const incoming& in) {
         auto self = weak.lock();
         if (!self) throw error(error_kind::closed, "connection closed");
         incoming now{j->request->id(), j->how.which, j->how.name, call.params, j->how.rev};
-        self->must_offer(now);
-        if (now.which == method::subscriptions_listen) {
-            return self->subscriber_.listen(j->request, wire_id, call.params);
-        }
-        auto ready = [](std::string text) -> task<std::string> { co_return text; };
-        std::string text;
-        if (self->answer_at_once(now, text)) return ready(std::move(text));
-        auto asked = prepare_questions(now, call.params, call.ctx, j->request, j->server);
+        std::shared_ptr<questions> asked;
         task<std::string> work;
         try {
+            self->must_offer(now);
+            if (now.which == method::subscriptions_listen) {
+                return self->subscriber_.listen(j->request, wire_id, call.params);
+            }
+            std::string text;
+            if (self->answer_at_once(now, text)) return ready(std::move(text));
+            asked = prepare_questions(now, call.params, call.ctx, j->request, j->server);
             invocation found = self->find(now);
             if (found.input) {
                 found.made = *found.input;
                 found.input = nullptr;
             }
             work = perform(call.ctx, j->request, std::move(found), j->how, j->server);
-        } catch (const detail::bad_arguments&) {
-            auto fail = [](std::exception_ptr e) -> task<std::string> {
-                std::rethrow_exception(e);
-                co_return "";
-            };
-            work = fail(std::current_exception());
+        } catch (const std::exception&) {
+            work = failing(std::current_exception());  // and from there as if the handler had thrown it
         }
         return answer(std::move(asked), j->request, std::move(work), j->how, j->server);
     };

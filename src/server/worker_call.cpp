@@ -6,8 +6,8 @@
 
 namespace keel::server_side {
 
-worker_call::worker_call(context ctx, const std::shared_ptr<rpc::request>& request, invocation call,
-                         const incoming& in, std::shared_ptr<server_core> server)
+worker_call::worker_call(context ctx, const std::shared_ptr<rpc::request>& request, invocation call, const incoming& in,
+                         std::shared_ptr<server_core> server)
     : context_(std::move(ctx)), request_(request), call_(std::move(call)), which_(in.which), name_(in.name),
       revision_(in.rev), server_(std::move(server)), input_(call_.given()),
       drop_(request->token(), [this] { take_input(); }) {}
@@ -36,14 +36,37 @@ rpc::handler_outcome worker_call::run() {
     return rpc::handler_outcome::of(std::move(text));
 }
 
+namespace {
+
+/// Tells the outcome once: at the latest when the work is dropped unrun, by a pool that has shut down.
+class told_once {
+public:
+    explicit told_once(std::function<void(rpc::handler_outcome)> done) : done_(std::move(done)) {}
+    told_once(const told_once&) = delete;
+    told_once& operator=(const told_once&) = delete;
+    ~told_once() {
+        if (done_) tell({});
+    }
+    void tell(rpc::handler_outcome outcome) {
+        auto done = std::exchange(done_, nullptr);
+        done(std::move(outcome));
+    }
+
+private:
+    std::function<void(rpc::handler_outcome)> done_;
+};
+
+}  // namespace
+
 void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::handler_outcome)> done) {
+    auto promised = std::make_shared<told_once>(std::move(done));
     rpc::handler_outcome refused;
     refused.what = rpc::handler_outcome::kind::failure;
     auto overloaded = [](const char* why) {
         return rpc::failure{error_code::internal, why, json::object({{"reason", "overloaded"}})};
     };
     server_core& server = call->server();
-    auto job = [call, done]() {
+    auto job = [call, promised]() {
         rpc::handler_outcome outcome;
         try {
             outcome = call->run();
@@ -52,10 +75,10 @@ void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::
             outcome.what = rpc::handler_outcome::kind::failure;
             outcome.error = {error_code::internal, "internal error", {}};
             outcome.log = "the handler's thread was ended";
-            done(std::move(outcome));
+            promised->tell(std::move(outcome));
             throw;
         }
-        done(std::move(outcome));
+        promised->tell(std::move(outcome));
     };
     try {
         auto pool = server.workers();
@@ -71,23 +94,32 @@ void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::
         refused.error = overloaded("no thread for this call");
         refused.log = e.what();
     }
-    done(std::move(refused));
+    promised->tell(std::move(refused));
 }
 
 void worker_wait::begin_work() {
     // Posted in any case: `done` may be called before this function has returned.
     loop* l = &current().loop();
     start_on_worker(call_, [this, l](rpc::handler_outcome outcome) {
-        l->post([this, outcome = std::move(outcome)]() mutable {
-            outcome_ = std::move(outcome);
+        // A std::function wants to be copyable.
+        auto held = std::make_shared<rpc::handler_outcome>(std::move(outcome));
+        auto go_on = [this, held] {
+            outcome_ = std::move(*held);
             resume();
-        });
+        };
+        // The loop has ended, and the function was still running: nobody else touches the coroutine any more. It comes to
+        // its end here, since nobody else would free it; its outcome is that it was cancelled.
+        if (!l->post(go_on)) {
+            *held = {};
+            go_on();
+        }
     });
 }
 
 std::string worker_wait::await_resume() {
     if (outcome_.what == rpc::handler_outcome::kind::silent) throw cancelled();
-    if (!outcome_.log.empty()) call_->server().log(log_level::error, "handler failed: " + rpc::printable(outcome_.log, 500));
+    if (!outcome_.log.empty())
+        call_->server().log(log_level::error, "handler failed: " + rpc::printable(outcome_.log, 500));
     if (outcome_.what == rpc::handler_outcome::kind::failure) {
         throw keel::error(outcome_.error.code, outcome_.error.message, std::move(outcome_.error.data));
     }

@@ -19,6 +19,10 @@ def call(number, name, arguments=None, **more):
             "params": {"name": name, "arguments": arguments or {}, "_meta": meta(**more)}}
 
 
+def ask(number, method, **params):
+    return {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": meta()}}
+
+
 def converse(program, *requests):
     """Sends each request after the answer to the one before it. Returns everything that came back, in order."""
     process = subprocess.Popen([os.path.join(BIN, program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -67,6 +71,55 @@ class Examples(unittest.TestCase):
         [answer] = converse("example-runtime_tools", call(1, "learn", {"name": "no spaces", "text": ""}))
         self.assertTrue(answer["result"]["isError"])
         self.assertIn('tool "no spaces": name:', answer["result"]["content"][0]["text"])
+
+    def test_resources_are_listed_read_completed_and_written(self):
+        listed, about, logo, tea, missing, completed, written, again, escape = converse(
+            "example-resources",
+            ask(1, "resources/list"),
+            ask(2, "resources/read", uri="note-info://about"),
+            ask(3, "resources/read", uri="note-info://logo"),
+            ask(4, "resources/read", uri="note://tea"),
+            ask(5, "resources/read", uri="note://coffee"),
+            ask(6, "completion/complete", ref={"type": "ref/resource", "uri": "note://{name}"},
+                argument={"name": "name", "value": "m"}),
+            call(7, "write", {"name": "coffee", "text": "Beans"}),
+            ask(8, "resources/list"),
+            ask(9, "resources/read", uri="note://.."))
+        uris = ["note-info://about", "note-info://logo", "note://milk", "note://tea"]
+        self.assertEqual([r["uri"] for r in listed["result"]["resources"]], uris)
+        self.assertEqual(about["result"]["contents"][0]["mimeType"], "text/markdown")
+        self.assertEqual(logo["result"]["contents"],
+                         [{"uri": "note-info://logo", "mimeType": "image/gif", "blob": "R0lGODlh"}])
+        self.assertEqual((logo["result"]["ttlMs"], logo["result"]["cacheScope"]), (3600000, "public"))
+        self.assertEqual(tea["result"]["contents"],
+                         [{"uri": "note://tea", "mimeType": "text/plain", "text": "Earl Grey, hot"}])
+        self.assertEqual(missing["error"]["code"], -32602)
+        self.assertEqual(missing["error"]["data"], {"uri": "note://coffee"})
+        self.assertEqual(completed["result"]["completion"]["values"], ["milk"])
+        self.assertEqual(written["result"]["content"][0]["text"], "written")
+        self.assertIn("note://coffee", [r["uri"] for r in again["result"]["resources"]])
+        self.assertEqual(escape["error"]["code"], -32602)
+
+    def test_prompts_are_listed_filled_in_and_completed(self):
+        listed, review, missing, interview, haiku, completed = converse(
+            "example-prompts",
+            ask(1, "prompts/list"),
+            ask(2, "prompts/get", name="review", arguments={"language": "C++", "code": "x;", "how": "thorough"}),
+            ask(3, "prompts/get", name="review", arguments={"language": "C++"}),
+            ask(4, "prompts/get", name="interview"),
+            ask(5, "prompts/get", name="haiku", arguments={"subject": "tea"}),
+            ask(6, "completion/complete", ref={"type": "ref/prompt", "name": "review"},
+                argument={"name": "language", "value": "C"}))
+        self.assertEqual([p["name"] for p in listed["result"]["prompts"]], ["review", "interview", "haiku"])
+        self.assertEqual([(a["name"], a.get("required", False)) for a in listed["result"]["prompts"][0]["arguments"]],
+                         [("language", True), ("code", True), ("how", False)])
+        self.assertEqual(review["result"]["messages"], [{"role": "user", "content": {
+            "type": "text", "text": "Review every line of this C++ code:\n\nx;"}}])
+        self.assertEqual(missing["error"]["message"], "arguments.code: required")
+        self.assertEqual([m["role"] for m in interview["result"]["messages"]], ["user", "assistant"])
+        self.assertEqual(haiku["result"]["description"], "A haiku")
+        self.assertEqual(haiku["result"]["messages"][0]["content"]["resource"]["uri"], "haiku:rules")
+        self.assertEqual(completed["result"]["completion"]["values"], ["C", "C++"])
 
 
 if __name__ == "__main__":

@@ -82,7 +82,7 @@ class EndOfInput(kp.DriveTest):
             self.leaves(s)
 
     def test_c13_when_idle(self):
-        """C13: end of input with nothing in flight ends the process."""
+        """C13, STD-10: end of input with nothing in flight ends the process."""
         with Server() as s:
             s.open()
             self.is_text(s.ask(call(1, "echo", {"text": "x"})), "x")

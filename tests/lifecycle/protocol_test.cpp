@@ -26,7 +26,7 @@ void add_tools(server_under_test& s) {
     s.tool("sum", [](sum_args in) { return sum_result{in.a + in.b}; },
            {.title = "Sum",
             .quick = true,
-            .annotations = json::object({{"readOnlyHint", true}}),
+            .annotations = {.read_only = true},
             .meta = json::object({{"com.example/x", 1}})});
     s.tool("text", [] { return "plain"; }, {.quick = true});
     s.tool("fails", [] { return tool_result::failure("no luck"); }, {.quick = true});

@@ -476,11 +476,11 @@ TEST_CASE("what 2026-07-28 dropped is not sent to it") {
     CHECK_FALSE(encode_for(revision::r2026_07_28, url).contains("elicitationId"));
 }
 
-TEST_CASE("extensions are told from 2025-11-25 on") {
+TEST_CASE("extensions are told from 2026-07-28 on") {
     server_capabilities s;
     s.extensions = {{"example.com/x", json::object()}};
     CHECK_FALSE(encode_for(revision::r2025_06_18, s).contains("extensions"));
-    CHECK(encode_for(revision::r2025_11_25, s).contains("extensions"));
+    CHECK_FALSE(encode_for(revision::r2025_11_25, s).contains("extensions"));
     CHECK(encode_for(revision::r2026_07_28, s).contains("extensions"));
 }
 

@@ -112,7 +112,7 @@ TEST_CASE("MRTR-06: cut, lengthened, foreign and oversized texts are refused, ea
     CHECK(problem_of(state_sealer().open(call, sealed, now)) == "sealed with an unknown key");
 }
 
-TEST_CASE("MRTR-14: a state opens only for the method, parameters, audience and principal it was sealed for") {
+TEST_CASE("MRTR-14, ELI-12: a state opens only for the method, parameters, audience and principal it was sealed for") {
     const state_sealer sealer;
     const std::string sealed = sealer.seal(call, "state", now + 60);
     for (std::string state_sealer::binding::* field :

@@ -97,7 +97,7 @@ TEST_CASE("TOOL-03 TOOL-04 TOOL-07: schemas are derived from the types, in a sta
 
 TEST_CASE("what an older revision does not know is not sent to it") {
     fixture f;
-    f.server.add_tool("z", "", &add_slowly, {.title = "Zed", .annotations = json::parse(R"({"readOnlyHint":true})")});
+    f.server.add_tool("z", "", &add_slowly, {.title = "Zed", .annotations = {.read_only = true}});
     line_client c(f.path);
     c.open_session("2024-11-05");
     json::value z = find_tool(c.ask(R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})"), "z");

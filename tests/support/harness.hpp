@@ -45,6 +45,8 @@ struct server_settings {
     std::uint64_t seed = 0;  // of the shuffle of the loop's steps; 0: in their order
     std::string instructions = {};
     bool quiet = false;  // for runs of a million: no tap, no ledger
+    std::function<void(server_options&)> configure = {};
+    std::string principal = {};
     std::function<void(server_options&)> adjust = {};  // whatever else a test wants to set
 };
 
@@ -67,11 +69,12 @@ public:
             log_.emplace_back(std::string(name_of(level)) + ": " + std::string(text));
         };
         if (settings.adjust) settings.adjust(options);
+        if (settings.configure) settings.configure(options);
         core = std::make_shared<server_side::server_core>(std::move(about), std::move(options));
         session = std::make_shared<server_side::session>(core, [this](const connection_end& end) {
             ends.push_back(end);
             if (on_ended) on_ended();
-        });
+        }, settings.principal);
         if (settings.quiet) wire->discard_output();
     }
     server_under_test(const server_under_test&) = delete;

@@ -237,7 +237,7 @@ TEST_CASE("G11: stray output goes to standard error, a child reads end-of-file, 
     }
 }
 
-TEST_CASE("G11: std::cout with a buffer of its own cannot reach the wire either") {
+TEST_CASE("G11, STD-02: std::cout with a buffer of its own cannot reach the wire either") {
     one_way in = make_pipe();
     one_way out = make_pipe();
     one_way err = make_pipe();

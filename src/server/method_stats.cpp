@@ -1,0 +1,68 @@
+#include "server/method_stats.hpp"
+
+#include <algorithm>
+
+namespace keel::server_side {
+
+method_health duration_histogram::read() const {
+    // A copy: others go on counting, and the three percentiles are to be of the same requests.
+    std::array<std::uint64_t, bucket_count> counts{};
+    method_health h;
+    for (std::size_t i = 0; i < bucket_count; ++i) {
+        counts[i] = counts_[i].load(std::memory_order_relaxed);
+        h.count += counts[i];
+    }
+    h.errors = std::min(errors_.load(std::memory_order_relaxed), h.count);
+    const std::uint64_t slowest = slowest_.load(std::memory_order_relaxed);
+    h.slowest = std::chrono::nanoseconds(slowest);
+
+    /// The time within which that many of a hundred were done.
+    auto percentile = [&](std::uint64_t hundredths) {
+        const std::uint64_t rank = (h.count / 100) * hundredths + ((h.count % 100) * hundredths + 99) / 100;
+        std::uint64_t passed = 0;
+        std::size_t bucket = 0;
+        while (bucket + 1 < bucket_count && (passed += counts[bucket]) < rank) ++bucket;
+        std::uint64_t middle = slowest;
+        if (bucket + 1 < bucket_count) {
+            const std::uint64_t begin = begin_of(bucket);
+            middle = std::min(slowest, begin + (begin_of(bucket + 1) - begin) / 2);
+        }
+        return std::chrono::nanoseconds(middle);
+    };
+    if (h.count > 0) {
+        h.p50 = percentile(50);
+        h.p90 = percentile(90);
+        h.p99 = percentile(99);
+    }
+    return h;
+}
+
+method_stats::method_stats() {
+    for (std::size_t i = 0; i < first_custom; ++i) slots_[i] = std::make_unique<duration_histogram>();
+}
+
+std::uint16_t method_stats::slot_of(const std::string& custom_method) {
+    std::lock_guard lock(mutex_);
+    auto known = custom_.find(custom_method);
+    if (known != custom_.end()) return known->second;
+    if (custom_.size() == most_custom) return unknown;
+    auto slot = static_cast<std::uint16_t>(first_custom + custom_.size());
+    slots_[slot] = std::make_unique<duration_histogram>();
+    custom_.emplace(custom_method, slot);
+    return slot;
+}
+
+std::map<std::string, method_health> method_stats::read() const {
+    std::map<std::string, method_health> all;
+    auto take = [&](std::string name, std::size_t slot) {
+        method_health h = slots_[slot]->read();
+        if (h.count > 0) all.emplace(std::move(name), h);
+    };
+    for (std::size_t i = 0; i < protocol::method_count; ++i) take(std::string(protocol::methods[i].name), i);
+    take("", unknown);
+    std::lock_guard lock(mutex_);
+    for (const auto& [name, slot] : custom_) take(name, slot);
+    return all;
+}
+
+}  // namespace keel::server_side
