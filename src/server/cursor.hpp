@@ -13,8 +13,8 @@
 
 namespace keel::server_side {
 
-/// A place in a list. Entries are known by the numbers of their registry, which never change: so a place stays what it is
-/// while entries come and go.
+/// A place in a list. Entries are known by the numbers of their registry, which never change: so a place stays what it
+/// is while entries come and go.
 struct list_position {
     std::uint64_t number = 0;  // of the last entry that was shown; behind templates: of the template
 
@@ -31,8 +31,8 @@ struct list_position {
 /// Base64 for URLs. `inner` must keep to its bound.
 std::string write_cursor(protocol::method list, const list_position& at);
 
-/// Nothing for a text that write_cursor did not make for this list: of another list, of another server, or cut. That is no
-/// protection against forgery, and needs none: whoever can list may start anywhere.
+/// Nothing for a text that write_cursor did not make for this list: of another list, of another server, or cut. That is
+/// no protection against forgery, and needs none: whoever can list may start anywhere.
 std::optional<list_position> read_cursor(protocol::method list, std::string_view text);
 
 /// Where a list request wants to go on; the beginning without a cursor. PAG-03: throws keel::error, invalid params.

@@ -79,14 +79,20 @@ namespace {
 
 void write_method(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server, const void*) {
     std::string_view members = std::string_view(r.content).substr(1, r.content.size() - 2);
-    out += protocol::is_modern(rev) ? R"({"resultType":"complete")" : "{";
-    if (!members.empty() && protocol::is_modern(rev)) out += ',';
-    out += members;
-    if (!protocol::is_modern(rev) && members.empty() && r.meta.size() > 2) {
-        out += R"("_meta":)" + r.meta + '}';
-        return;
+    if (protocol::is_modern(rev)) {
+        out += R"({"resultType":"complete")";
+        if (!members.empty()) out += ',';
+        out += members;
+        return end_result(out, rev, server, r.meta);
     }
-    end_result(out, rev, server, r.meta);
+    out += '{';
+    out += members;
+    if (r.meta.size() > 2) {  // more than {}; every revision has it in results
+        if (!members.empty()) out += ',';
+        out += R"("_meta":)";
+        out += r.meta;
+    }
+    out += '}';
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace keel::server_side {
 
-/// Each function throws std::invalid_argument that names the entry and the field: `keel: prompt "x": title: is not UTF-8`.
+/// Each function throws std::invalid_argument, naming the entry and the field: `keel: prompt "x": title: is not UTF-8`.
 class offer_checks {
 public:
     /// Both outlive this object.

@@ -250,12 +250,24 @@ task<json::value> go_on(std::shared_ptr<journey> j, std::size_t next, request_ca
     co_return json::parse(text);
 }
 
+/// VER-18: what every result of the modern revision says, also one that a middleware has made or changed.
+void complete_result(json::value& result, const server_core& server) {
+    if (!result.contains("resultType")) result.set("resultType", "complete");
+    if (!result.contains("_meta")) result.set("_meta", json::object());
+    json::value& meta = *result.find("_meta");
+    if (!meta.is_object()) throw detail::bad_result("the _meta of a result is not an object");
+    if (!meta.contains(protocol::meta_key::server_info)) {
+        meta.set(protocol::meta_key::server_info, json::parse(server.info_json(protocol::latest)));
+    }
+}
+
 task<std::string> travel(std::shared_ptr<journey> j, context ctx, json::value params) {
     request_call call{std::move(ctx), j->how.name, std::move(params)};
     std::exception_ptr failed;
     try {
         json::value result = co_await go_on(j, 0, call);
         if (!result.is_object()) throw detail::bad_result("a middleware gave a result that is not an object");
+        if (protocol::is_modern(j->how.rev)) complete_result(result, *j->server);
         std::string text;
         if (!json::write(text, result)) detail::throw_unexpressible();
         co_return text;

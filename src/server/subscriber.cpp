@@ -372,7 +372,7 @@ private:
             }
             if (!full || heard) ++key;
         }
-        begin_with_ = key;  // whoever is next in turn is first next time
+        begin_with_ = full ? key : 0;  // whoever is next in turn is first next time
 
         for (std::size_t k = 0; k < list_kinds; ++k) {
             if (told[k]) rest_until_[k] = after(now, bounds_.notification_interval);

@@ -82,7 +82,8 @@ namespace {
 
 std::string blocks_for(protocol::revision r, const std::string& content) {
     json::value blocks = json::array();
-    for (const json::value& block : json::parse(content).items()) {
+    const json::value given = json::parse(content);  // a temporary would be gone before the loop begins
+    for (const json::value& block : given.items()) {
         blocks.push_back(protocol::content_for(r, block));
     }
     return json::to_string(blocks);

@@ -6,6 +6,8 @@ import subprocess
 import sys
 import unittest
 
+from message_check import MessageCheck
+
 BIN = os.environ.get("KEEL_BIN", "build/release/bin")
 
 
@@ -27,14 +29,18 @@ def converse(program, *requests):
     """Sends each request after the answer to the one before it. Returns everything that came back, in order."""
     process = subprocess.Popen([os.path.join(BIN, program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     heard = []
+    check = MessageCheck()
     for request in requests:
-        process.stdin.write(json.dumps(request).encode() + b"\n")
+        line = json.dumps(request).encode() + b"\n"
+        check.sent(line)
+        process.stdin.write(line)
         process.stdin.flush()
         while True:
             line = process.stdout.readline()
             if not line:
                 raise AssertionError(f"{program} ended early; heard {heard}")
             heard.append(json.loads(line))
+            check.received(heard[-1])
             if heard[-1].get("id") == request["id"]:
                 break
     process.stdin.close()
@@ -120,6 +126,25 @@ class Examples(unittest.TestCase):
         self.assertEqual(haiku["result"]["description"], "A haiku")
         self.assertEqual(haiku["result"]["messages"][0]["content"]["resource"]["uri"], "haiku:rules")
         self.assertEqual(completed["result"]["completion"]["values"], ["C", "C++"])
+
+    def test_middleware_refuses_and_signs_and_the_state_is_shared(self):
+        found, added, again, refused, total, health = converse(
+            "example-middleware",
+            ask(1, "server/discover"),
+            call(2, "add", {"value": 40}),
+            call(3, "add", {"value": 2}),
+            call(4, "reset"),
+            ask(5, "com.example/total"),
+            ask(6, "com.example/health"))
+        self.assertEqual(found["result"]["capabilities"]["extensions"], {"com.example/ledger": {"currency": "EUR"}})
+        self.assertEqual(added["result"]["content"][0]["text"], "40")
+        self.assertIs(added["result"]["_meta"]["com.example/signed"], True)
+        self.assertEqual(again["result"]["content"][0]["text"], "42")
+        self.assertEqual((refused["error"]["code"], refused["error"]["message"]), (1403, "not allowed"))
+        self.assertEqual(total["result"]["total"], 42)
+        told = health["result"]
+        self.assertEqual((told["connections"], told["calls"], told["refused"]), (1, 3, 1))
+        self.assertGreater(told["slowest_ns"], 0)
 
 
 if __name__ == "__main__":

@@ -76,6 +76,8 @@ class Files(kp.DriveTest):
             with open(path, "rb") as out:
                 written = [json.loads(each) for each in out]
             self.assertEqual(written[0], {"before": 1})
+            for each in written[1:]:
+                s.check.received(each)
             self.is_whole_conversation(written[1:])
 
     def test_pipe_to_file(self):

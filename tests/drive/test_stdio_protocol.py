@@ -145,11 +145,24 @@ class Modern(kp.DriveTest):
             self.leaves(s)
 
     def test_f10_no_requests_to_the_client(self):
-        """F10, I6: a handler that asks the client fails locally at once; nothing of it is on the wire."""
+        """F10, I6: where nothing can be delivered, a handler that asks fails at once; nothing of it is on the wire."""
         with Server() as s:
-            answer = s.ask(modern_call(1, "ask_roots", **{CAPABILITIES_KEY: {"roots": {}}}))
-            self.assertTrue(answer["result"]["isError"])
+            self.assertTrue(s.ask(modern_call(1, "ask_roots"))["result"]["isError"])
             self.assertEqual(len(s.seen), 1)
+            self.leaves(s)
+
+    def test_a_question_ends_the_call_and_its_answer_comes_with_the_next_one(self):
+        """MRTR-01: the server asks by its result, never by a request; the same call with the answer is served."""
+        with Server() as s:
+            capable = {CAPABILITIES_KEY: {"roots": {}}}
+            asked = s.ask(modern_call(1, "ask_roots", **capable))["result"]
+            self.assertEqual(asked["resultType"], "input_required")
+            self.assertEqual(asked["inputRequests"], {"roots": {"method": "roots/list"}})
+            again = modern_call(2, "ask_roots", **capable)
+            again["params"]["inputResponses"] = {"roots": {"roots": [{"uri": "file:///srv/data"}]}}
+            again["params"]["requestState"] = asked["requestState"]
+            self.is_text(s.ask(again), "1 root\nfile:///srv/data")
+            self.assertEqual(len(s.seen), 2)
             self.leaves(s)
 
     def test_i1_cancel(self):

@@ -312,7 +312,7 @@ TEST_CASE(
         try {
             co_await with_scope([&](scope& all) -> task<void> {
                 all.spawn(one("roots/list"));
-                all.spawn(one("sampling/createMessage"));
+                all.spawn(one("example/second"));
                 co_return;
             });
         } catch (const cancelled&) {

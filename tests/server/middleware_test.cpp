@@ -97,7 +97,10 @@ TEST_CASE("a middleware changes what comes in and what goes out") {
             CAPTURE(each);
             std::string id = R"(")" + std::string(each) + R"(")";
             CHECK(s.greet(version, id, each) == "hello Grace");
-            CHECK(s.seen.answer_message(id)["result"]["_meta"]["com.example/seen"] == json::value(true));
+            const json::value meta = s.seen.answer_message(id)["result"]["_meta"];
+            CHECK(meta["com.example/seen"] == json::value(true));
+            // VER-18: that, too, is still in it.
+            CHECK(meta.contains("io.modelcontextprotocol/serverInfo") == is_modern(version));
         }
         // The tool itself is chosen by what the middleware has left in the parameters.
         s.core->around.push_back([](request_call& call, next_handler next) -> task<json::value> {
@@ -140,7 +143,6 @@ TEST_CASE("a middleware answers by itself, or refuses with an error of its own")
             if (name == "counted") {
                 json::value text = json::object({{"type", "text"}, {"text", "from a cache"}});
                 json::value result = json::object({{"content", json::array({std::move(text)})}});
-                if (is_modern(call.ctx.protocol_version())) result.set("resultType", "complete");
                 co_return result;
             }
             co_return co_await next(call);
@@ -148,7 +150,6 @@ TEST_CASE("a middleware answers by itself, or refuses with an error of its own")
         s.speak(version);
         CHECK(s.greet(version, "1", "worker") == "error 1403 not allowed");
         CHECK(s.seen.answer_message("1")["error"]["data"]["why"] == json::value("test"));
-        s.seen.expect_off_schema("an answer that the middleware makes lacks what the server says of itself");
         CHECK(s.greet(version, "2", "counted", "{}") == "from a cache");
         CHECK(ran == 0);
         CHECK(s.greet(version, "3", "quick") == "hello Ada");

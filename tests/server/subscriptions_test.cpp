@@ -6,7 +6,9 @@
 
 #include <keel/server.hpp>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <set>
 #include <string>
 #include <string_view>
@@ -82,7 +84,7 @@ constexpr duration interval = limits{}.notification_interval;
 TEST_CASE("SUB-08: an older client is told of every kind of list that was declared, at once and then together") {
     for (const char* version : older_revisions) {
         for (list_kind which : kinds) {
-            CAPTURE(version);
+            CAPTURE(std::string(version));
             CAPTURE(static_cast<int>(which));
             server_under_test s;
             add_resource(s);
@@ -105,7 +107,7 @@ TEST_CASE("SUB-08: an older client is told of every kind of list that was declar
 
 TEST_CASE("LIFE-04: an older client is not told of what was not declared to it") {
     for (const char* version : older_revisions) {
-        CAPTURE(version);
+        CAPTURE(std::string(version));
         server_under_test s;
         s.start(version);
         add_resource(s);  // too late for this client
@@ -131,7 +133,7 @@ TEST_CASE("LIFE-04: nothing is told before the handshake") {
 
 TEST_CASE("RES-01: without resources there is nothing to subscribe to") {
     for (const char* version : older_revisions) {
-        CAPTURE(version);
+        CAPTURE(std::string(version));
         server_under_test s;
         s.start(version);
         s.send(subscribe_line("1", "demo:one"));
@@ -141,7 +143,7 @@ TEST_CASE("RES-01: without resources there is nothing to subscribe to") {
 
 TEST_CASE("an older client hears of the resources it has subscribed to, and of no other") {
     for (const char* version : older_revisions) {
-        CAPTURE(version);
+        CAPTURE(std::string(version));
         server_under_test s;
         add_resource(s);
         s.start(version);
@@ -202,7 +204,7 @@ TEST_CASE("a subscription without a URI, or with something else in its place, is
     int id = 0;
     for (const char* params : {R"({})", R"({"uri":7})", R"({"uri":null})", R"({"uri":""})", R"({"uri":"no scheme"})"}) {
         for (const char* method : {"resources/subscribe", "resources/unsubscribe"}) {
-            CAPTURE(params);
+            CAPTURE(std::string(params));
             std::string key = std::to_string(++id);
             s.send(request_line(key, method, params));
             CHECK(s.seen.answer_message(key)["error"]["code"].if_int() == -32602);
@@ -522,7 +524,7 @@ TEST_CASE("a listen whose filter is malformed is refused, and never acknowledged
           R"("notifications":{"resourceSubscriptions":{}})", R"("notifications":{"resourceSubscriptions":[7]})",
           R"("notifications":{"resourceSubscriptions":["demo:one",null]})",
           R"("notifications":{"resourceSubscriptions":["no scheme"]})"}) {
-        CAPTURE(params);
+        CAPTURE(std::string(params));
         std::string key = std::to_string(++id);
         s.send(modern_line(key, "subscriptions/listen", params));
         CHECK(s.seen.answer_message(key)["error"]["code"].if_int() == -32602);
@@ -749,4 +751,21 @@ TEST_CASE("SUB-07, SUB-08: a server tells its clients of both eras from any thre
     CHECK(modern.receive().is_null());
     CHECK(older.receive().is_null());
     server.stop();
+}
+
+TEST_CASE("a program says what has changed, and whoever subscribed reads it again") {
+    std::atomic<double> degrees = 20.0;
+    keel::server server({.name = "thermometer", .version = "1.0"});
+    server.add_resource({.uri = "sensor:kitchen", .name = "kitchen"}, [&] { return std::to_string(degrees); });
+    const std::string path = fresh_socket_path();
+    server.start(endpoint::unix_socket(path));
+    line_client client(path);
+    client.ask(listen_line("1", R"({"resourceSubscriptions":["sensor:kitchen"]})"));
+
+    degrees = 21.5;
+    server.resource_updated("sensor:kitchen");
+
+    CHECK(json::to_string(client.receive()) == updated("1", "sensor:kitchen"));
+    json::value answer = client.ask(modern_line("2", "resources/read", R"("uri":"sensor:kitchen")"));
+    CHECK(answer["result"]["contents"].at(0)["text"].if_string() == "21.500000");
 }

@@ -1,80 +1,39 @@
 #include "demo.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <string>
+#include <memory>
 
 namespace keel::demo {
 
-enum class failure_kind { tool, protocol, exception };
-KEEL_DESCRIBE_ENUM(failure_kind, tool, protocol, exception)
-
-struct echo_args {
-    std::string text;
-};
-KEEL_DESCRIBE(echo_args, (text, "What to send back"))
-
-struct add_args {
-    double a = 0;
-    double b = 0;
-};
-KEEL_DESCRIBE(add_args, a, b)
-
-struct sleep_args {
-    std::int64_t ms = 0;
-};
-KEEL_DESCRIBE(sleep_args, (ms, "How long, in milliseconds", keel::minimum(0), keel::maximum(86'400'000)))
-
-struct fail_args {
-    failure_kind kind = failure_kind::tool;
-};
-KEEL_DESCRIBE(fail_args, (kind, "A result that says so, a protocol error, or an exception nobody foresaw"))
-
-namespace {
-
-// Reports progress ten times on the way. Cancelling ends the wait at once.
-task<std::string> sleep(context& ctx, sleep_args in) {
-    constexpr int steps = 10;
-    auto step = std::chrono::duration_cast<duration>(std::chrono::milliseconds(in.ms)) / steps;
-    for (int done = 1; done <= steps; ++done) {
-        co_await ctx.sleep(step);
-        ctx.progress(done, steps);
-    }
-    co_return "slept " + std::to_string(in.ms) + " ms";
+server_options options() {
+    server_options o;
+    o.instructions =
+        "A demonstration of everything a server can offer. Start with echo, show_content and book_trip; read "
+        "demo://readme.";
+    // Changes are announced, so lists may be kept until then.
+    o.cache["server/discover"] = {.ttl = std::chrono::hours(1), .shared = true};
+    o.cache["prompts/list"] = {.ttl = std::chrono::minutes(5), .shared = true};
+    o.cache["resources/templates/list"] = {.ttl = std::chrono::minutes(5), .shared = true};
+    o.extensions["com.example/demo-echo"] = json::object({{"methods", json::array({"demo/echo"})}});
+    return o;
 }
 
-tool_result fail(fail_args in) {
-    switch (in.kind) {
-        case failure_kind::tool: return tool_result::failure("the tool failed, as asked");
-        case failure_kind::protocol: throw error(1001, "a protocol error, as asked", json::object({{"asked", true}}));
-        case failure_kind::exception: break;
-    }
-    throw std::runtime_error("an exception whose text stays here");
+void add_everything(server& s) {
+    s.on_start([] { return std::make_unique<memory>(); });
+    add_tools(s);
+    add_asking(s);
+    add_content(s);
+    add_changes(s);
+    add_resources(s);
+    add_prompts(s);
+    add_methods(s);
 }
 
-task<tool_result> ask_roots(context& ctx) {
-    std::string problem;
-    try {
-        std::vector<root> roots = co_await ctx.list_roots();
-        std::string text = std::to_string(roots.size()) + (roots.size() == 1 ? " root" : " roots");
-        for (const root& r : roots) text += "\n" + r.uri + (r.name.empty() ? "" : " (" + r.name + ")");
-        co_return tool_result(std::move(text));
-    } catch (const error& e) {
-        if (e.kind() != error_kind::unavailable) throw;
-        problem = e.what();
-    }
-    co_return tool_result::failure(std::move(problem));
-}
-
-}  // namespace
-
-void add_tools(server& s) {
-    s.add_tool("echo", "Sends the text back", [](echo_args in) { return std::move(in.text); }, {.quick = true});
-    s.add_tool("add", "Adds two numbers", [](add_args in) { return in.a + in.b; }, {.quick = true});
-    s.add_tool("sleep", "Waits, with progress; can be cancelled", &sleep);
-    s.add_tool("fail", "Fails in the way you choose", &fail, {.quick = true});
-    s.add_tool("ask_roots", "Asks the client for its roots in the middle of the call (revisions up to 2025-11-25)",
-               &ask_roots);
+void add_methods(server& s) {
+    s.add_method("demo/echo", [](context&, const json::value& params) {
+        json::value said = params;
+        if (said.is_object()) said.erase("_meta");
+        return json::object({{"echo", std::move(said)}});
+    });
 }
 
 }  // namespace keel::demo

@@ -15,16 +15,18 @@ constexpr const char* help =
     "\n"
     "Usage: keel COMMAND [options]\n"
     "\n"
-    "  demo     serve a few tools to try: echo, add, sleep, fail, ask_roots\n"
-    "           (keel demo --help says where and how)\n"
+    "  demo     serve one of each feature, to try them: tools, resources, prompts, completion,\n"
+    "           subscriptions, questions to the user (keel demo --help says where and how)\n"
     "  version  print the version\n"
     "  help     this text\n";
 
 int demo(int argc, char** argv) {
-    keel::server_options options;
-    options.instructions = "A demonstration. Call echo, add, sleep, fail or ask_roots.";
-    keel::server server({.name = "keel-demo", .version = KEEL_VERSION, .title = "Keel demo"}, std::move(options));
-    keel::demo::add_tools(server);
+    keel::server server({.name = "keel-demo",
+                         .version = KEEL_VERSION,
+                         .title = "Keel demo",
+                         .description = "One of each feature of the Model Context Protocol"},
+                        keel::demo::options());
+    keel::demo::add_everything(server);
     return keel::main(server, argc, argv);
 }
 

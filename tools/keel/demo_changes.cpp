@@ -1,0 +1,45 @@
+// What changes while serving, and whoever subscribed is told of.
+
+#include "demo.hpp"
+
+#include <string>
+
+namespace keel::demo {
+
+namespace {
+
+constexpr const char* counter_uri = "demo://counter";
+
+}  // namespace
+
+void add_changes(server& s) {
+    resource counter;
+    counter.uri = counter_uri;
+    counter.name = "counter";
+    counter.description = "Changes with every call of bump: subscribe to it";
+    counter.mime_type = "text/plain";
+    s.add_resource(std::move(counter), [](context& ctx) { return std::to_string(ctx.state<memory>().counter.load()); },
+                   {.quick = true});
+
+    // The server outlives its handlers.
+    s.add_tool("bump", "Adds one to demo://counter; subscribers are told",
+               [&s](context& ctx) {
+                   std::int64_t now = ++ctx.state<memory>().counter;
+                   s.resource_updated(counter_uri);
+                   return now;
+               },
+               {.quick = true});
+
+    s.add_tool("toggle_extra",
+               "Adds the tool `extra`, or removes it; whoever listens is told that the list has changed",
+               [&s](context& ctx) {
+                   if (s.remove_tool("extra")) return "extra is gone";
+                   ctx.log(log_level::info, "adding extra", "demo");
+                   s.add_tool("extra", "Is not always there", [] { return "here for now"; },
+                              {.quick = true, .replace = true});  // another call may have been faster
+                   return "extra is here";
+               },
+               {.quick = true});
+}
+
+}  // namespace keel::demo
