@@ -1,5 +1,6 @@
 // A long call done well: a coroutine that waits without a thread, reports progress, notices that it was cancelled, and
-// cleans up, waiting again if it must. And a structured result, whose schema clients are told.
+// cleans up, waiting again if it must. And a structured result, whose schema clients are told. Beside it a plain function
+// that computes on a thread of its own, and looks now and then whether anybody still wants to know.
 
 #include <keel/server.hpp>
 
@@ -37,8 +38,27 @@ keel::task<countdown_result> countdown(keel::context& ctx, countdown_args in) {
     co_return r;
 }
 
+struct primes_args {
+    int below = 1000;
+};
+KEEL_DESCRIBE(primes_args, (below, keel::minimum(2), keel::maximum(100'000'000)))
+
+int count_primes(keel::context& ctx, primes_args in) {
+    int found = 0;
+    for (int n = 2; n < in.below; ++n) {
+        bool prime = true;
+        for (int d = 2; prime && d <= n / d; ++d) prime = n % d != 0;
+        if (prime) ++found;
+        if (n % 1000 != 0) continue;
+        if (ctx.cancelled()) throw keel::cancelled();  // whatever is returned now, nobody hears it
+        ctx.progress(n, in.below);
+    }
+    return found;
+}
+
 int main(int argc, char** argv) {
     keel::server server({.name = "countdown", .version = "1.0.0"});
     server.add_tool("countdown", "Counts down, with progress", &countdown);
+    server.add_tool("count_primes", "Counts the primes below a number", &count_primes);
     return keel::main(server, argc, argv);
 }

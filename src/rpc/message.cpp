@@ -88,11 +88,11 @@ message classify(const json::value& v) {
     return m;
 }
 
-void write_result(std::string& out, const request_id& id, std::string_view result) {
+void write_result(std::string& out, const request_id& id, text_pieces result) {
     out += R"({"jsonrpc":"2.0","id":)";
     id.write(out);
     out += R"(,"result":)";
-    out += result;
+    for (std::string_view piece : result) out += piece;
     out += '}';
 }
 

@@ -6,6 +6,7 @@
 
 #include <keel/json.hpp>
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -36,8 +37,14 @@ struct failure {
     json::value data;
 };
 
+/// A text in several places, so that a large part of it that is kept somewhere need not be copied twice.
+using text_pieces = std::span<const std::string_view>;
+
 // Each appends one message without a newline. `result` and `params` are JSON texts.
-void write_result(std::string& out, const request_id& id, std::string_view result);
+void write_result(std::string& out, const request_id& id, text_pieces result);
+inline void write_result(std::string& out, const request_id& id, std::string_view result) {
+    write_result(out, id, text_pieces(&result, 1));
+}
 /// Without an id (an anonymous error) the member is left out.
 void write_error(std::string& out, const request_id& id, const failure& why);
 void write_request(std::string& out, std::int64_t id, std::string_view method, std::string_view params);

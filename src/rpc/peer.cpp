@@ -302,7 +302,7 @@ std::shared_ptr<request> peer::open_request(serial id) {
     return r;
 }
 
-void peer::finish(serial request, std::string_view result) {
+void peer::finish(serial request, text_pieces result) {
     turn t(*this);
     core_.finish(request, result);
     if (!requests_.empty()) requests_.erase(request);

@@ -47,7 +47,8 @@ public:
     bool closed() const noexcept { return core_.closed(); }
 
     // Answers.
-    void finish(serial request, std::string_view result);
+    void finish(serial request, text_pieces result);
+    void finish(serial request, std::string_view result) { finish(request, text_pieces(&result, 1)); }
     void finish(serial request, const failure& why);
     void finish(serial request, const handler_outcome& outcome);
     /// The object through which a handler that outlives this turn speaks. Make it inside on_request.

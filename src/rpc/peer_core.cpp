@@ -266,14 +266,16 @@ bool peer_core::begin(serial request) {
     return true;
 }
 
-void peer_core::finish(serial request, std::string_view result) {
+void peer_core::finish(serial request, text_pieces result) {
     auto at = records_.find(request);
     if (at == records_.end()) {  // abandoned
         ++counters_.dropped_late;
         return;
     }
-    if (result.empty() || result.size() > limits_.max_message) {
-        return finish(request, failure{error_code::internal, result.empty() ? "no result" : "result too large", {}});
+    std::size_t size = 0;
+    for (std::string_view piece : result) size += piece.size();
+    if (size == 0 || size > limits_.max_message) {
+        return finish(request, failure{error_code::internal, size == 0 ? "no result" : "result too large", {}});
     }
     record& r = at->second;
     bool wrong = (planted::is(planted::answer_after_cancel) && r.state == cell::silent) ||
@@ -356,7 +358,7 @@ void peer_core::shield(serial request) noexcept {
 
 // ---- answers ----
 
-void peer_core::write_answer(serial request, const record& r, std::string_view result, const failure* why) {
+void peer_core::write_answer(serial request, const record& r, text_pieces result, const failure* why) {
     if (!output_works()) {
         ++counters_.dropped_late;
         return;

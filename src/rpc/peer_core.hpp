@@ -173,7 +173,8 @@ public:
     // Handlers. Each request named by start_handler is begun once and, if begin said so, finished once.
     /// True: run the handler. False: it was cancelled before it could start, and is forgotten.
     bool begin(serial request);
-    void finish(serial request, std::string_view result);
+    void finish(serial request, text_pieces result);
+    void finish(serial request, std::string_view result) { finish(request, text_pieces(&result, 1)); }
     void finish(serial request, const failure& why);
     /// The handler ended without anything to say (it was cancelled); nothing is written.
     void finish_silently(serial request);
@@ -274,7 +275,7 @@ private:
     bool output_works() const noexcept { return !output_dead_ && phase_ != phase::closed; }
     void reject(const request_id& id, int code, const char* message, const std::shared_ptr<batch>& group = {});
     void reject_anonymously(int code, const char* message);
-    void write_answer(serial request, const record& r, std::string_view result, const failure* why);
+    void write_answer(serial request, const record& r, text_pieces result, const failure* why);
     void write_batch(std::shared_ptr<batch> group);
     void member_settled(const std::shared_ptr<batch>& group);
     bool withdraw_answer(const request_id& id);

@@ -16,6 +16,19 @@
 
 namespace keel::server_side {
 
+/// A list as its answer: the entries stay where they are kept, in the text of the registry's snapshot.
+struct list_text {
+    std::string before;
+    std::string_view entries;
+    std::string after;
+
+    void clear() noexcept {
+        before.clear();
+        entries = {};
+        after.clear();
+    }
+};
+
 /// Lives on its loop. Kept by the server until `ended` is called, which is the last thing it does.
 class session final : public rpc::peer_user, private rpc::request_watch, public std::enable_shared_from_this<session> {
 public:
@@ -57,6 +70,7 @@ private:
 
     // session_serve.cpp: the same for both
     void serve(const incoming& in);
+    static bool is_kept_list(method which) noexcept;
     /// Methods whose answer is at hand. False: this is none of them.
     bool answer_at_once(const incoming& in, std::string& out);
     invocation find(const incoming& in);
@@ -69,7 +83,7 @@ private:
     context make_context(const incoming& in);
 
     // session_lists.cpp
-    void list(const incoming& in, std::string& out);
+    void list(const incoming& in, list_text& out);
 
     void reject(rpc::serial id, int code, std::string message, json::value data = {});
     void unknown_method(rpc::serial id, std::string_view method);
@@ -95,6 +109,7 @@ private:
 
     detail::reply reply_;  // reused from call to call
     std::string text_;
+    list_text list_;
     rpc::counters told_;  // what has gone into the server's totals
     time_point reports_since_{};
     unsigned reports_ = 0;

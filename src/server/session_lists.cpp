@@ -10,41 +10,41 @@ namespace keel::server_side {
 namespace {
 
 template <class Entry>
-std::optional<std::uint64_t> write_entries(std::string& out, std::string_view key, const table<Entry>& all,
-                                           const incoming& in, std::size_t limit) {
+std::optional<std::uint64_t> find_entries(list_text& out, std::string_view key, const table<Entry>& all,
+                                          const incoming& in, std::size_t limit) {
     list_position from = wanted_position(in.which, in.params);
     auto page = all.list(in.rev, from.number, limit);
-    out += protocol::is_modern(in.rev) ? R"({"resultType":"complete",")" : R"({")";
-    out += key;
-    out += R"(":[)";
-    out += page.items;
-    out += ']';
+    out.before += protocol::is_modern(in.rev) ? R"({"resultType":"complete",")" : R"({")";
+    out.before += key;
+    out.before += R"(":[)";
+    out.entries = page.items;
     return page.last;
 }
 
 }  // namespace
 
-void session::list(const incoming& in, std::string& out) {
+void session::list(const incoming& in, list_text& out) {
     const std::size_t limit = std::max<std::size_t>(server_->options.page_size, 1);
     std::optional<std::uint64_t> last;
     switch (in.which) {
         case method::prompts_list:
-            last = write_entries(out, "prompts", prompts_.of(server_->prompts), in, limit);
+            last = find_entries(out, "prompts", prompts_.of(server_->prompts), in, limit);
             break;
         case method::resources_templates_list:
-            last = write_entries(out, "resourceTemplates", templates_.of(server_->templates), in, limit);
+            last = find_entries(out, "resourceTemplates", templates_.of(server_->templates), in, limit);
             break;
-        default: last = write_entries(out, "tools", tools_.of(server_->tools), in, limit); break;
+        default: last = find_entries(out, "tools", tools_.of(server_->tools), in, limit); break;
     }
+    out.after += ']';
     if (last) {
         list_position next;
         next.number = *last;
-        out += R"(,"nextCursor":")";
-        out += write_cursor(in.which, next);
-        out += '"';
+        out.after += R"(,"nextCursor":")";
+        out.after += write_cursor(in.which, next);
+        out.after += '"';
     }
-    if (protocol::is_modern(in.rev)) write_cache_hint(out, server_->hint_for(in.which));
-    end_result(out, in.rev, *server_);
+    if (protocol::is_modern(in.rev)) write_cache_hint(out.after, server_->hint_for(in.which));
+    end_result(out.after, in.rev, *server_);
 }
 
 }  // namespace keel::server_side

@@ -6,6 +6,7 @@
 
 #include <cxxabi.h>
 
+#include <array>
 #include <functional>
 #include <optional>
 
@@ -18,6 +19,12 @@ void session::serve(const incoming& in) {
         if (in.which == method::subscriptions_listen) {
             auto request = peer_->open_request(in.id);
             return request->run(subscriber_.listen(request, peer_->core().wire_id(in.id), in.params));
+        }
+        if (is_kept_list(in.which)) {
+            list_.clear();
+            list(in, list_);
+            std::array<std::string_view, 3> pieces = {list_.before, list_.entries, list_.after};
+            return peer_->finish(in.id, pieces);
         }
         text_.clear();
         if (answer_at_once(in, text_)) return peer_->finish(in.id, text_);
@@ -47,11 +54,20 @@ void session::must_offer(const incoming& in) {
     }
 }
 
+bool session::is_kept_list(method which) noexcept {
+    return which == method::tools_list || which == method::prompts_list || which == method::resources_templates_list;
+}
+
 bool session::answer_at_once(const incoming& in, std::string& out) {
+    if (is_kept_list(in.which)) {
+        list_text all;
+        list(in, all);
+        out += all.before;
+        out += all.entries;
+        out += all.after;
+        return true;
+    }
     switch (in.which) {
-        case method::tools_list:
-        case method::prompts_list:
-        case method::resources_templates_list: list(in, out); return true;
         case method::server_discover: discover(in, out); return true;
         case method::resources_subscribe: subscriber_.subscribe(in.params); break;
         case method::resources_unsubscribe: subscriber_.unsubscribe(in.params); break;

@@ -197,6 +197,29 @@ TEST_CASE("a client that unsubscribes is not told of what changed shortly before
     CHECK(s.seen.take().empty());
 }
 
+TEST_CASE("a client that reads slowly is not told of what it has unsubscribed from meanwhile") {
+    limits bounds;
+    bounds.out_queue_soft = 1000;
+    server_under_test s({.bounds = bounds});
+    add_resource(s);
+    s.tool("big", [] { return std::string(5'000, 'x'); }, {.quick = true});
+    s.start("2025-11-25");
+    s.send(subscribe_line("1", "demo:one"));
+    s.send(subscribe_line("2", "demo:two"));
+    s.seen.take();
+    s.wire->stall();
+    s.call("3", "big");
+    publish(s, "demo:one");
+    publish(s, "demo:two");
+    s.send(subscribe_line("4", "demo:one", "resources/unsubscribe"));
+    s.wire->resume();
+    s.advance(10s);
+    lines all = s.seen.take();
+    REQUIRE(all.size() == 3);
+    CHECK(all[1] == result_line("4"));
+    CHECK(all[2] == updated("demo:two"));
+}
+
 TEST_CASE("a subscription without a URI, or with something else in its place, is refused") {
     server_under_test s;
     add_resource(s);

@@ -1,0 +1,58 @@
+// The ways in which a call can fail, and what the client sees of each.
+
+#include <keel/server.hpp>
+
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace json = keel::json;
+
+struct row_args {
+    int row = 0;
+};
+KEEL_DESCRIBE(row_args, (row, keel::minimum(0)))
+
+// For the model: it reads the text, and may mend its call or choose another way.
+keel::tool_result read_row(row_args in) {
+    if (in.row > 99) return keel::tool_result::failure("there are only 100 rows");
+    return "row " + std::to_string(in.row);
+}
+
+// For the program that called: a protocol error with a code and data of our own.
+std::string lock_row(row_args in) {
+    if (in.row == 7) throw keel::error(1409, "the row is locked", json::object({{"row", in.row}}));
+    return "locked";
+}
+
+// Not foreseen: the client gets "internal error"; the text goes to the log.
+std::string open_database() {
+    std::ifstream file("/nonexistent/database");
+    if (!file) throw std::runtime_error("cannot open /nonexistent/database");
+    return "open";
+}
+
+// What the client refuses to do for us is an exception here. Whoever can go on without it catches it.
+keel::task<std::string> greet(keel::context& ctx) {
+    std::string where = "somewhere";
+    try {
+        std::vector<keel::root> roots = co_await ctx.list_roots();
+        if (!roots.empty()) where = roots.front().uri;
+    } catch (const keel::error& e) {
+        if (e.kind() != keel::error_kind::unavailable) throw;
+    }
+    co_return "hello from " + where;
+}
+
+int main(int argc, char** argv) {
+    keel::server_options options;
+    options.log = [](keel::log_level level, std::string_view text) {
+        if (level >= keel::log_level::error) std::fprintf(stderr, "errors: %.*s\n", int(text.size()), text.data());
+    };
+    keel::server server({.name = "errors", .version = "1.0.0"}, options);
+    server.add_tool("read_row", "Fails for the model to read", &read_row);
+    server.add_tool("lock_row", "Fails for the program to handle", &lock_row);
+    server.add_tool("open_database", "Fails as nobody expected", &open_database);
+    server.add_tool("greet", "Can do without an answer of the client's", &greet);
+    return keel::main(server, argc, argv);
+}
