@@ -2,6 +2,7 @@
 
 #include <keel/server.hpp>
 
+#include <cstdio>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -47,7 +48,7 @@ keel::task<std::string> greet(keel::context& ctx) {
 int main(int argc, char** argv) {
     keel::server_options options;
     options.log = [](keel::log_level level, std::string_view text) {
-        if (level >= keel::log_level::error) std::fprintf(stderr, "errors: %.*s\n", int(text.size()), text.data());
+        if (level >= keel::log_level::warning) std::fprintf(stderr, "errors: %.*s\n", int(text.size()), text.data());
     };
     keel::server server({.name = "errors", .version = "1.0.0"}, options);
     server.add_tool("read_row", "Fails for the model to read", &read_row);

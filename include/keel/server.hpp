@@ -53,6 +53,9 @@ struct server_options {
     unsigned worker_threads = 0;
     /// The most connections served at a time; more are refused.
     std::size_t max_connections = 1024;
+    /// Clients of the older revisions that have said nothing for this long are asked for a sign of life; without one within
+    /// the same time their connection is closed. Zero: never.
+    duration keep_alive = std::chrono::seconds(0);
     /// The most entries in one answer to a list request.
     std::size_t page_size = 1000;
     /// How long clients may keep results, by method: "tools/list", "resources/read", "server/discover", …

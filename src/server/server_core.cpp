@@ -50,8 +50,8 @@ handler_mark::handler_mark(const server_core& s) noexcept : before_(std::exchang
 handler_mark::~handler_mark() { handler_runs_for = before_; }
 
 server_core::server_core(implementation who, server_options how)
-    : about(std::move(who)), options(std::move(how)), budget(make_budget(options.limits.max_in_flight_total)),
-      sealer_(keys_of(options.asking)) {
+    : about(std::move(who)), options(std::move(how)), budget(make_budget(options.limits.max_in_flight_total)) {
+    keys_of(options.asking);  // a bad one is told now
     if (about.name.empty()) throw std::invalid_argument("keel: server name must not be empty");
     must_be_text("name", about.name);
     must_be_text("version", about.version);
@@ -128,6 +128,11 @@ server_health server_core::health() const {
     h.abandoned = totals.abandoned;
     h.methods = stats.read();
     return h;
+}
+
+const state_sealer& server_core::sealer() const {
+    std::call_once(sealer_once_, [this] { sealer_ = std::make_unique<const state_sealer>(keys_of(options.asking)); });
+    return *sealer_;
 }
 
 const std::string& server_core::audience() const noexcept {

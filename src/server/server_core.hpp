@@ -65,7 +65,8 @@ public:
     const cache_hint& hint_for(protocol::method m) const noexcept { return hints_[static_cast<std::size_t>(m)]; }
 
     // Multi-round requests.
-    const state_sealer& sealer() const noexcept { return sealer_; }
+    /// Made when it is first needed: few servers ask, and OpenSSL takes a while to get ready.
+    const state_sealer& sealer() const;
     server_side::spent_states& spent_states() noexcept { return spent_states_; }
     const std::string& audience() const noexcept;
 
@@ -100,7 +101,8 @@ private:
     mutable std::mutex mutex_;
     std::shared_ptr<started_states> states_;
     std::array<cache_hint, protocol::method_count> hints_;
-    state_sealer sealer_;
+    mutable std::once_flag sealer_once_;
+    mutable std::unique_ptr<const state_sealer> sealer_;
     server_side::spent_states spent_states_;
     std::shared_ptr<worker_pool> workers_;
     std::string modern_tail_;

@@ -11,7 +11,7 @@ session::session(std::shared_ptr<server_core> server, std::function<void(const c
                  std::string principal)
     : server_(std::move(server)), ended_(std::move(ended)),
       principal_(std::make_shared<const std::string>(std::move(principal))), states_(server_->states()),
-      subscriber_(*server_) {}
+      subscriber_(*server_), keep_alive_(*server_) {}
 
 void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
     peer_ =
@@ -34,7 +34,6 @@ void session::close(duration drain, std::shared_ptr<void> keep) {
 
 void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
     const json::value& params = given ? *given : no_params;
-    take_totals();
     // The body decides the era: a request that carries its version is a modern one.
     const json::value& meta = params["_meta"];
     if (meta.contains(protocol::meta_key::protocol_version)) {
@@ -70,6 +69,7 @@ void session::on_report(std::string_view text) {
 
 void session::on_closed(std::string_view cause, std::size_t abandoned) {
     subscriber_.end();
+    keep_alive_.end();
     take_totals();
     server_->totals.abandoned += abandoned;
     if (!cause.empty()) server_->log(log_level::info, "connection ended: " + std::string(cause));

@@ -5,6 +5,7 @@
 #include "rpc/peer.hpp"
 #include "server/call_state.hpp"
 #include "server/invocation.hpp"
+#include "server/keep_alive.hpp"
 #include "server/server_core.hpp"
 #include "server/subscriber.hpp"
 
@@ -51,7 +52,7 @@ private:
     void on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* params) override;
     void on_notification(rpc::peer&, std::string_view method, const json::value* params) override;
     void on_input_end() override { subscriber_.end_gracefully(); }  // else a drain would wait for open listens
-    void on_turn_end() noexcept override { take_totals(); }  // what was refused or dropped since the last request
+    void on_turn_end() noexcept override { take_totals(); }  // once for all that came together
     void on_report(std::string_view text) override;
     void on_closed(std::string_view cause, std::size_t abandoned) override;
 
@@ -106,6 +107,7 @@ private:
     view<prompt_offer> prompts_;
     view<method_offer> methods_;
     subscriber subscriber_;
+    keep_alive keep_alive_;
 
     detail::reply reply_;  // reused from call to call
     std::string text_;

@@ -50,6 +50,7 @@ void session::initialize(rpc::serial id, const json::value& params) {
         if (!json::write_string(result, server_->options.instructions)) result += R"("")";
     }
     result += '}';
+    keep_alive_.start(peer_, server_->options.keep_alive);
     subscriber_.begin_legacy(agreed, server_->offers_resources(), server_->offers_prompts());
     peer_->finish(id, result);
 }

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from message_check import MessageCheck
@@ -25,30 +26,58 @@ def ask(number, method, **params):
     return {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": meta()}}
 
 
-def converse(program, *requests):
+class Program:
+    """An example, as a process with two pipes. Leaving the with statement ends its input and expects status 0."""
+
+    def __init__(self, name, **environment):
+        self.name = name
+        self.heard = []
+        self.check = MessageCheck()  # against the official schemas
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen([os.path.join(BIN, name)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=self.errors, env={**os.environ, **environment})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.process.stdin.close()
+        status = self.process.wait(timeout=60)
+        self.process.stdout.close()
+        self.errors.seek(0)
+        self.said = self.errors.read().decode()
+        self.errors.close()
+        if kind is None and status != 0:
+            raise AssertionError(f"{self.name} ended with status {status}: {self.said}")
+
+    def send(self, message):
+        line = json.dumps(message).encode() + b"\n"
+        self.check.sent(line)
+        self.process.stdin.write(line)
+        self.process.stdin.flush()
+
+    def next(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise AssertionError(f"{self.name} ended early; heard {self.heard}")
+        self.heard.append(json.loads(line))
+        self.check.received(self.heard[-1])
+        return self.heard[-1]
+
+    def ask(self, request):
+        """Reads on to the answer."""
+        self.send(request)
+        while "method" in (message := self.next()) or message["id"] != request["id"]:
+            pass
+        return message
+
+
+def converse(name, *requests):
     """Sends each request after the answer to the one before it. Returns everything that came back, in order."""
-    process = subprocess.Popen([os.path.join(BIN, program)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    heard = []
-    check = MessageCheck()
-    for request in requests:
-        line = json.dumps(request).encode() + b"\n"
-        check.sent(line)
-        process.stdin.write(line)
-        process.stdin.flush()
-        while True:
-            line = process.stdout.readline()
-            if not line:
-                raise AssertionError(f"{program} ended early; heard {heard}")
-            heard.append(json.loads(line))
-            check.received(heard[-1])
-            if heard[-1].get("id") == request["id"]:
-                break
-    process.stdin.close()
-    status = process.wait(timeout=60)
-    process.stdout.close()
-    if status != 0:
-        raise AssertionError(f"{program} ended with status {status}")
-    return heard
+    with Program(name) as program:
+        for request in requests:
+            program.ask(request)
+    return program.heard
 
 
 class Examples(unittest.TestCase):
@@ -145,6 +174,186 @@ class Examples(unittest.TestCase):
         told = health["result"]
         self.assertEqual((told["connections"], told["calls"], told["refused"]), (1, 3, 1))
         self.assertGreater(told["slowest_ns"], 0)
+
+    def test_tools_give_structured_results_pictures_and_failures(self):
+        listed, route, wrong, card, people, nobody, money, coins, short = converse(
+            "example-tools",
+            ask(1, "tools/list"),
+            call(2, "plan", {"from": "Oslo", "to": "Bergen", "stops": 1}),
+            call(3, "plan", {"from": "Oslo", "to": "", "units": "leagues"}),
+            call(4, "postcard", {"city": "Lima"}),
+            call(5, "population", {"city": "Oslo"}),
+            call(6, "population", {"city": "Atlantis"}),
+            call(7, "exchange", {"amount": 3, "currency": "USD"}),
+            call(8, "exchange", {"amount": 3, "currency": "ZZZ"}),
+            call(9, "exchange", {"amount": 3, "currency": "usd"}))
+        tools = {tool["name"]: tool for tool in listed["result"]["tools"]}
+        self.assertEqual(list(tools), ["plan", "postcard", "population", "exchange"])
+        self.assertEqual(tools["plan"]["title"], "Plan a route")
+        self.assertEqual(tools["plan"]["annotations"],
+                         {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False})
+        self.assertEqual(tools["plan"]["inputSchema"]["required"], ["from", "to"])
+        self.assertEqual(tools["plan"]["inputSchema"]["properties"]["stops"]["default"], 0)
+        self.assertIn("legs", tools["plan"]["outputSchema"]["properties"])
+        self.assertEqual(route["result"]["structuredContent"],
+                         {"length": 100, "legs": [{"to": "stop 1", "length": 50}, {"to": "Bergen", "length": 50}]})
+        self.assertTrue(wrong["result"]["isError"])
+        self.assertIn("arguments.to: expected at least 1 character", wrong["result"]["content"][0]["text"])
+        self.assertEqual([block["type"] for block in card["result"]["content"]],
+                         ["text", "image", "resource_link", "resource"])
+        self.assertEqual(card["result"]["content"][0]["annotations"], {"audience": ["user"], "priority": 0.8})
+        self.assertEqual(people["result"]["content"][0]["text"], "717710")
+        self.assertTrue(nobody["result"]["isError"])
+        self.assertEqual(money["result"]["structuredContent"], {"euros": 1.5})
+        self.assertEqual(coins["result"]["content"][0]["text"], "no rate for this currency")
+        self.assertTrue(short["result"]["isError"])
+        self.assertIn("arguments.currency", short["result"]["content"][0]["text"])
+
+    def test_errors_reach_whoever_can_do_something_about_them(self):
+        with Program("example-errors") as program:
+            few = program.ask(call(1, "read_row", {"row": 100}))
+            wrong = program.ask(call(2, "read_row", {"row": -1}))
+            locked = program.ask(call(3, "lock_row", {"row": 7}))
+            broken = program.ask(call(4, "open_database"))
+            alone = program.ask(call(5, "greet"))
+            unknown = program.ask(call(6, "no_such_tool"))
+        self.assertTrue(few["result"]["isError"])
+        self.assertEqual(few["result"]["content"][0]["text"], "there are only 100 rows")
+        self.assertTrue(wrong["result"]["isError"])
+        self.assertEqual(wrong["result"]["content"][0]["text"], "arguments.row: expected at least 0, found -1")
+        self.assertEqual(locked["error"], {"code": 1409, "message": "the row is locked", "data": {"row": 7}})
+        self.assertEqual(broken["error"], {"code": -32603, "message": "internal error"})
+        self.assertIn("errors: handler failed: cannot open /nonexistent/database", program.said)
+        self.assertEqual(alone["result"]["content"][0]["text"], "hello from somewhere")
+        self.assertEqual(unknown["error"]["code"], -32602)
+
+    def test_a_plain_function_notices_that_it_was_cancelled(self):
+        with Program("example-countdown") as program:
+            few = program.ask(call(1, "count_primes", {"below": 100}))
+            program.send(call(2, "count_primes", {"below": 100_000_000}, progressToken="p"))
+            self.assertEqual(program.next()["method"], "notifications/progress")  # it runs
+            program.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
+            program.ask(ask(3, "tools/list"))
+        self.assertEqual(few["result"]["content"][0]["text"], "25")
+        self.assertFalse([m for m in program.heard if m.get("id") == 2])
+
+
+ANSWERS = {
+    "trip": {"action": "accept", "content": {"city": "Oslo", "days": 3}},
+    "room": {"action": "accept", "content": {"sea_view": True}},
+    "guest": {"action": "accept", "content": {"name": "Ada"}},
+    "sure": {"action": "accept", "content": {"yes": True}},
+}
+EVERYTHING = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
+CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
+
+
+def capable_call(number, name, asked=None, answers=None):
+    """A call by a client that can be asked; with what was asked before and the answers to it."""
+    message = call(number, name, **{CAPABILITIES: EVERYTHING})
+    if asked:
+        message["params"]["requestState"] = asked["requestState"]
+        message["params"]["inputResponses"] = {key: answers[key] for key in asked["inputRequests"] if key in answers}
+    return message
+
+
+class Asking(unittest.TestCase):
+    """docs/asking.md, as far as a client can see it."""
+
+    def rounds(self, program, name, answers=None):
+        """Answers until there is a result; the result, and which questions came in each round."""
+        asked, keys = None, []
+        for number in range(1, 20):
+            result = program.ask(capable_call(number, name, asked, answers or ANSWERS))["result"]
+            if result["resultType"] == "complete":
+                return result["content"][0]["text"], keys
+            asked = result
+            keys.append(sorted(asked["inputRequests"]))
+        self.fail("it never ends")
+
+    def test_a_booking_in_three_rounds(self):
+        with Program("example-asking") as program:
+            text, keys = self.rounds(program, "book")
+            self.assertEqual(text, "Reservation 1: Ada to Oslo, with a view")
+            self.assertEqual(keys, [["trip"], ["guest", "room"], ["sure"]])
+            # The step in `once` happened once, although the handler ran four times.
+            self.assertEqual(self.rounds(program, "book")[0], "Reservation 2: Ada to Oslo, with a view")
+
+    def test_declined_and_cancelled(self):
+        with Program("example-asking") as program:
+            self.assertEqual(self.rounds(program, "book", {"trip": {"action": "decline"}})[0], "Then not.")
+            self.assertEqual(self.rounds(program, "book", {"trip": {"action": "cancel"}})[0], "Maybe later.")
+
+    def test_what_was_not_answered_is_asked_again(self):
+        with Program("example-asking") as program:
+            first = program.ask(capable_call(1, "book"))["result"]
+            second = program.ask(capable_call(2, "book", first, ANSWERS))["result"]
+            self.assertEqual(sorted(second["inputRequests"]), ["guest", "room"])
+            third = program.ask(capable_call(3, "book", second, {"room": ANSWERS["room"]}))["result"]
+            self.assertEqual(sorted(third["inputRequests"]), ["guest"])
+            fourth = program.ask(capable_call(4, "book", third, ANSWERS))["result"]
+            self.assertEqual(sorted(fourth["inputRequests"]), ["sure"])
+
+    def test_an_answer_that_does_not_fit_is_refused_by_its_path(self):
+        with Program("example-asking") as program:
+            asked = program.ask(capable_call(1, "book"))["result"]
+            wrong = {"trip": {"action": "accept", "content": {"city": "Oslo", "days": 31}}}
+            error = program.ask(capable_call(2, "book", asked, wrong))["error"]
+            self.assertEqual(error["code"], -32602)
+            self.assertIn("trip.content.days", error["message"])
+
+    def test_another_process_with_the_same_key_goes_on(self):
+        one, two = "1" * 64, "2" * 64
+        with Program("example-asking", BOOKING_KEY=one) as program:
+            asked = program.ask(capable_call(1, "book"))["result"]
+        with Program("example-asking", BOOKING_KEY=two, BOOKING_OLD_KEY=one) as replica:
+            again = replica.ask(capable_call(1, "book", asked, ANSWERS))["result"]
+            self.assertEqual(sorted(again["inputRequests"]), ["guest", "room"])
+        with Program("example-asking", BOOKING_KEY=two) as stranger:
+            error = stranger.ask(capable_call(1, "book", asked, ANSWERS))["error"]
+            self.assertEqual((error["code"], error["message"]),
+                             (-32602, "requestState is not valid for this request"))
+            # And nothing else can be done with a state than what it was made for.
+            error = stranger.ask(capable_call(2, "pay", again, ANSWERS))["error"]
+            self.assertEqual(error["code"], -32602)
+
+    def test_choices_a_page_and_a_model(self):
+        with Program("example-asking") as program:
+            ship = {"ship": {"action": "accept", "content": {"ship": "p"}}}
+            self.assertEqual(self.rounds(program, "pick_ship", ship)[0], "Pinta")
+            asked = program.ask(capable_call(1, "pay"))["result"]
+            self.assertEqual(asked["inputRequests"]["pay"]["params"],
+                             {"mode": "url", "message": "Please pay", "url": "https://example.com/pay/42"})
+            self.assertEqual(self.rounds(program, "pay", {"pay": {"action": "accept"}})[0], "the page was opened")
+            said = {"describe": {"role": "assistant", "model": "m", "content": {"type": "text", "text": "Cold."}}}
+            self.assertEqual(self.rounds(program, "describe", said)[0], "Cold.")
+
+    def test_a_client_that_cannot_be_asked(self):
+        with Program("example-asking") as program:
+            error = program.ask(call(1, "book"))["error"]
+            self.assertEqual(error["code"], -32021)
+            self.assertEqual(error["data"], {"requiredCapabilities": {"elicitation": {"form": {}}}})
+            self.assertEqual(program.ask(call(2, "describe"))["result"]["content"][0]["text"],
+                             "Oslo is the capital of Norway.")
+
+    def test_the_same_handler_asks_older_clients_by_requests(self):
+        with Program("example-asking") as program:
+            program.ask({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+                "protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}},
+                "clientInfo": {"name": "test", "version": "1"}}})
+            program.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+            program.send({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "book"}})
+            by_message = {"Where to?": "trip", "Which room?": "room", "Who travels?": "guest"}
+            asked = []
+            while "method" in (message := program.next()):
+                self.assertEqual(message["method"], "elicitation/create")
+                asked.append(by_message.get(message["params"]["message"], "sure"))
+                program.send({"jsonrpc": "2.0", "id": message["id"], "result": ANSWERS[asked[-1]]})
+            self.assertEqual(asked, ["trip", "room", "guest", "sure"])
+            self.assertEqual(message["result"]["content"][0]["text"], "Reservation 1: Ada to Oslo, with a view")
+            # A page is not known in this revision.
+            error = program.ask({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "pay"}})["error"]
+            self.assertEqual((error["code"], error["message"]), (-32600, "the client does not support URLs"))
 
 
 if __name__ == "__main__":

@@ -127,6 +127,11 @@ def conversation():
     headline("A slow call reports its progress.")
     demo.ask("tools/call", name="sleep", arguments={"ms": 300}, _meta={"progressToken": "nap"})
 
+    headline("It reads a resource, and hears when another one changes.")
+    demo.ask("resources/read", uri="demo://planets/mars")
+    demo.ask("resources/subscribe", uri="demo://counter")
+    demo.call("bump")
+
     headline("A minute-long call is cancelled: it ends at once and is not answered; the next one is.")
     long = demo.start("tools/call", name="sleep", arguments={"ms": 60000})
     demo.notify("notifications/cancelled", requestId=long, reason="changed my mind")
@@ -142,6 +147,12 @@ def conversation():
     demo = Demo()
     demo.ask("server/discover", _meta=meta)
     demo.ask("tools/call", name="echo", arguments={"text": "no handshake"}, _meta=meta)
+
+    headline("There a tool that asks the user ends with its question, and is called again with the answer.")
+    meta["io.modelcontextprotocol/clientCapabilities"] = {"elicitation": {"form": {}}}
+    asked = demo.ask("tools/call", name="book_trip", arguments={}, _meta=meta)["result"]
+    demo.ask("tools/call", name="book_trip", arguments={}, _meta=meta, requestState=asked["requestState"],
+             inputResponses={"trip": {"action": "decline"}})
     demo.leave()
 
     headline("To use it from a real client, give the client this server:")
