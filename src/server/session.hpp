@@ -52,7 +52,7 @@ private:
     void on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* params) override;
     void on_notification(rpc::peer&, std::string_view method, const json::value* params) override;
     void on_input_end() override { subscriber_.end_gracefully(); }  // else a drain would wait for open listens
-    void on_turn_end() noexcept override { take_totals(); }  // once for all that came together
+    void on_turn_end() noexcept override { take_totals(); }         // once for all that came together
     void on_report(std::string_view text) override;
     void on_closed(std::string_view cause, std::size_t abandoned) override;
 

@@ -55,7 +55,7 @@ task<std::string> book_trip(context& ctx) {
     elicited<trip> where = co_await ctx.elicit<trip>("trip", "Where to, and for how long?");
     if (!where) co_return "no trip: " + said(where.action);
 
-    std::int64_t number = ++ctx.state<memory>().bookings;
+    std::int64_t number = co_await ctx.once("number", [&ctx] { return ++ctx.state<memory>().bookings; });
 
     elicited<room> sleeping;
     elicited<guest> traveller;

@@ -25,7 +25,7 @@ void add_changes(server& s) {
     s.add_tool("bump", "Adds one to demo://counter; subscribers are told",
                [&s](context& ctx) {
                    std::int64_t now = ++ctx.state<memory>().counter;
-                   (void)s;
+                   s.resource_updated(counter_uri);
                    return now;
                },
                {.quick = true});
