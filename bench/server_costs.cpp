@@ -94,8 +94,7 @@ int main() {
     for (int i = 0; i < 40; ++i) {
         server.add_tool("tool_" + std::to_string(i), about, [](order in) { return in.customer; }, {.quick = true});
     }
-    server.add_tool(
-        "typed", "", [](order in) { return receipt{in.customer, in.count}; }, {.quick = true});
+    server.add_tool("typed", "", [](order in) { return receipt{in.customer, in.count}; }, {.quick = true});
     auto open_form = [](keel::context&, const keel::json::value& in) {
         keel::tool_result r;
         r.structured = keel::json::object({{"text", in["customer"]}, {"total", in["count"]}});
@@ -112,10 +111,13 @@ int main() {
     keel::connection::listener* heard = nullptr;
     loop->post([&] {
         server.serve(loop, std::make_unique<sink>(heard));
-        heard->on_input(line("initialize", R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}})"));
+        heard->on_input(
+            line("initialize",
+                 R"({"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"b","version":"1"}})"));
         heard->on_input("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
         const std::string list = line("tools/list", "{}");
-        const std::string arguments = R"("arguments":{"customer":"Ada","items":["tea","milk","bread"],"count":3,"gift":true}})";
+        const std::string arguments =
+            R"("arguments":{"customer":"Ada","items":["tea","milk","bread"],"count":3,"gift":true}})";
         auto ask = [&](const std::string& l) { heard->on_input(l); };
 
         sink::taken = 0;

@@ -6,7 +6,8 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 find_program(KEEL_CCACHE ccache)
 if(KEEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${KEEL_CCACHE})
+    # With precompiled headers the cache has to trust what the compiler says of them.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${KEEL_CCACHE})
     set(CMAKE_C_COMPILER_LAUNCHER ${KEEL_CCACHE})
 endif()
 
@@ -20,6 +21,7 @@ target_compile_options(
               -Wshadow
               $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
               $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wconversion>
+              "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>"
               $<$<BOOL:${KEEL_WERROR}>:-Werror>)
 
 if(KEEL_SANITIZE)

@@ -19,6 +19,12 @@ target_include_directories(keel_test_support PUBLIC tests src)
 target_include_directories(keel_test_support SYSTEM PUBLIC ${KEEL_DOCTEST_INCLUDE_DIR})
 target_link_libraries(keel_test_support PUBLIC keel::keel keel_developer Boost::headers)
 set_target_properties(keel_test_support PROPERTIES CXX_EXTENSIONS OFF)
+# Tests are compiled five times and run for seconds: what counts is how fast they compile. The library they test is
+# optimised as usual.
+target_compile_options(keel_test_support PUBLIC -O0)
+target_compile_definitions(keel_test_support PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
+set_source_files_properties(tests/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+target_precompile_headers(keel_test_support PRIVATE <doctest/doctest.h> <keel/server.hpp> <support/harness.hpp>)
 
 add_custom_target(keel_unit_tests)
 add_custom_target(keel_thread_tests)
@@ -38,6 +44,9 @@ foreach(folder IN LISTS test_folders)
     add_executable(test_${folder} ${sources})
     target_link_libraries(test_${folder} PRIVATE keel_test_support)
     set_target_properties(test_${folder} PROPERTIES OUTPUT_NAME test-${folder} CXX_EXTENSIONS OFF)
+    if(NOT folder MATCHES "^(explore|rpc)$")  # these speak of the core alone, and have a harness of their own
+        target_precompile_headers(test_${folder} REUSE_FROM keel_test_support)
+    endif()
     add_dependencies(keel_unit_tests test_${folder})
     add_test(NAME ${folder} COMMAND test_${folder})
     set(labels unit)

@@ -22,7 +22,7 @@ namespace keel {
 namespace detail {
 struct call_state;  // src/server/call_state.hpp
 struct context_access;
-}
+}  // namespace detail
 
 enum class log_level : unsigned char { debug, info, notice, warning, error, critical, alert, emergency };
 
@@ -109,14 +109,16 @@ public:
     template <class F>
     auto once(std::string key, F step) -> task<detail::once_result<F>> {
         using result = detail::once_result<F>;
-        if (auto known = recorded_outcome(key)) co_return detail::decode_answer<result>(*known);
+        static_assert(!std::is_void_v<result>, "keel: a step of `once` gives a value, for instance true");
+        context self = *this;  // this one may be gone before we are
+        if (auto known = self.recorded_outcome(key)) co_return detail::decode_answer<result>(*known);
         if constexpr (detail::is_task_of<std::invoke_result_t<F&>>) {
             result r = co_await step();
-            record_outcome(std::move(key), encode(r));
+            self.record_outcome(std::move(key), encode(r));
             co_return r;
         } else {
             result r = step();
-            record_outcome(std::move(key), encode(r));
+            self.record_outcome(std::move(key), encode(r));
             co_return r;
         }
     }

@@ -65,7 +65,6 @@ struct prompt_traits {
     }
 };
 
-
 template <class F>
 prompt_entry make_prompt(prompt about, F f, prompt_options options) {
     static_assert(one_function<F>, "keel: a prompt is a function or an object with exactly one call operator");

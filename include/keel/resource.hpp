@@ -107,10 +107,9 @@ void write_text_contents(reply& out, std::string_view text, const json::value& i
 void write_byte_contents(reply& out, std::string_view data, const json::value& input);
 
 template <class R>
-inline constexpr bool is_resource_value =
-    std::is_same_v<R, read_result> || std::is_same_v<R, resource_contents> ||
-    std::is_same_v<R, std::vector<resource_contents>> || std::is_same_v<R, bytes> ||
-    std::is_convertible_v<R, std::string_view>;
+inline constexpr bool is_resource_value = std::is_same_v<R, read_result> || std::is_same_v<R, resource_contents> ||
+                                          std::is_same_v<R, std::vector<resource_contents>> ||
+                                          std::is_same_v<R, bytes> || std::is_convertible_v<R, std::string_view>;
 
 struct resource_traits {
     template <class Args>
@@ -148,9 +147,10 @@ handler make_resource_handler(F f, bool quick) {
     if constexpr (one_function<F>) {
         using s = signature<F>;
         using result = typename task_result<std::remove_cvref_t<typename s::result>>::type;
-        static_assert(is_resource_value<result>,
-                      "keel: reading a resource gives std::string (text), keel::bytes, keel::resource_contents, a vector "
-                      "of these, keel::read_result, or a keel::task of one of these");
+        static_assert(
+            is_resource_value<result>,
+            "keel: reading a resource gives std::string (text), keel::bytes, keel::resource_contents, a vector "
+            "of these, keel::read_result, or a keel::task of one of these");
         if constexpr (s::takes_arguments) {
             static_assert(described<typename s::arguments> || std::is_same_v<typename s::arguments, resource_request>,
                           "keel: a resource's function takes keel::resource_request or a described struct of the "

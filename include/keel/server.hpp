@@ -38,6 +38,9 @@ struct asking_options {
     std::string audience = {};
     std::chrono::seconds expires_after = std::chrono::minutes(10);
     unsigned max_rounds = 10;
+    /// A handler that has asked and still does something beside it is ended after this long all the same. (It is ended at once
+    /// when all it can do is wait for the answers.)
+    duration patience = std::chrono::seconds(10);
     std::size_t max_state = 64 * 1024;
     /// A state is taken only once. It then cannot be replayed, and a client that lost our answer cannot repeat its call.
     bool single_use = false;
@@ -160,7 +163,8 @@ public:
     void add_method(std::string name, std::function<json::value(context&, const json::value& params)> f);
     void add_method(std::string name, std::function<task<json::value>(context, json::value params)> f);
     /// A notification of one's own. Called on the loop; must not block.
-    void add_notification(std::string name, std::function<void(std::string_view principal, const json::value& params)> f);
+    void add_notification(std::string name,
+                          std::function<void(std::string_view principal, const json::value& params)> f);
 
     /// Around every request, in the order in which they are added: see keel/middleware.hpp. Before serving.
     void use(middleware m);

@@ -112,8 +112,13 @@ public:
         if (!stopped_) interruption_due_ = false;
     }
 
-    /// Also for children that are made from now on.
-    void watch(activity_watcher* w) noexcept { watcher_ = w; }
+    /// Also for its children, those there are and those to come.
+    void watch(activity_watcher* w) noexcept;
+    /// Between these two it is about to go on, whatever it waits for.
+    void expect_nudge() noexcept { ++nudges_expected_; }
+    void nudge_came() noexcept { --nudges_expected_; }
+    /// The first of the tree it belongs to.
+    const activity& root() const noexcept { return parent_ ? parent_->root() : *this; }
     /// Its task has ended, though the object is still there.
     void finish() noexcept {
         finished_ = true;
@@ -128,6 +133,7 @@ private:
     keel::loop* loop_;
     wait* waiting_ = nullptr;
     activity_watcher* watcher_ = nullptr;
+    unsigned nudges_expected_ = 0;
     bool stopped_ = false;
     bool interruption_due_ = false;
     bool finished_ = false;

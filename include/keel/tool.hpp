@@ -14,6 +14,13 @@
 
 namespace keel {
 
+/// Thrown by a tool of any kind to say that it failed in its own business: a result that the model should read, not a
+/// protocol error.
+class tool_failure : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
 struct tool_options {
     std::string title = {};
     /// The function returns at once: it runs on the loop itself instead of on a worker thread. It must never block.

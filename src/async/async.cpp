@@ -128,8 +128,10 @@ void scope::wake_joiner() {
 // In a turn of its own: the body may run to its end and take the scope along, which must not happen while a child of
 // it is still on the stack, ending or being stopped.
 void scope::nudge_body() {
+    parent_.expect_nudge();
     nudge_posted_ = parent_.loop().post([this] {
         nudge_posted_ = false;
+        parent_.nudge_came();
         if (body_left_) return wake_joiner();
         nudged_ = true;
         parent_.nudge();

@@ -88,9 +88,14 @@ activity::~activity() {
     }
 }
 
+void activity::watch(activity_watcher* w) noexcept {
+    watcher_ = w;
+    for (activity* child = first_child_; child; child = child->next_) child->watch(w);
+}
+
 bool activity::only_awaits_answers() const noexcept {
     if (finished_) return true;
-    if (!waiting_ || waiting_->what_ == waits_for::something) return false;
+    if (nudges_expected_ > 0 || !waiting_ || waiting_->what_ == waits_for::something) return false;
     bool some_child_waits = false;
     for (const activity* child = first_child_; child; child = child->next_) {
         if (!child->only_awaits_answers()) return false;

@@ -24,8 +24,8 @@ constexpr std::array<template_operator, 8> operators = {{
 }};
 
 constexpr std::size_t max_places = std::size_t{1} << 27;  // instructions times characters: 16 MB of bits
-constexpr std::size_t max_steps = std::size_t{1} << 22;
-constexpr std::size_t max_steps_if_repeated = std::size_t{1} << 20;
+constexpr std::size_t max_steps = std::size_t{1} << 20;
+constexpr std::size_t max_steps_if_repeated = std::size_t{1} << 18;
 
 /// Escapes with upper-case digits, as RFC 3986 (6.2.2.1) compares them; false when there is half an escape.
 bool normalise_escapes(std::string& text) {

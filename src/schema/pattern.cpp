@@ -55,6 +55,7 @@ bool pattern::found_in(std::string_view text) const {
 }
 
 bool is_regular_expression(std::string_view text) {
+    if (text.size() > max_pattern) return false;
     const translated_pattern t = translate_pattern(text);
     if (t.what != translated_pattern::outcome::good) return t.what == translated_pattern::outcome::unsupported;
     const auto machine = make_machine(t.text);

@@ -3,8 +3,8 @@
 #include "protocol/elicitation_form.hpp"
 #include "protocol/elicitation_schema.hpp"
 #include "protocol/inputs.hpp"
-#include "protocol/sampling_rules.hpp"
 #include "protocol/revisions.hpp"
+#include "protocol/sampling_rules.hpp"
 #include "rpc/peer.hpp"
 #include "server/call_state.hpp"
 #include "server/questions.hpp"
@@ -57,22 +57,24 @@ std::string random_id() {
 [[noreturn]] void bad_answer(const state_pointer& state, const std::string& why) {
     // In the modern era the answer is part of the request, in the older one it is a message of its own.
     if (protocol::is_modern(state->client->revision)) throw error(error_code::invalid_params, "inputResponses: " + why);
-    throw error(error_kind::bad_message, why);
+    throw error(error_kind::bad_message, why, error_code::internal);
 }
 
 /// The answer to one question, however this client is asked.
 task<json::value> ask(context ctx, std::string key, std::string method, json::value params) {
     state_pointer state = detail::context_access::state(ctx);
     if (!protocol::is_modern(state->client->revision)) {
-        co_return co_await ctx.request(std::move(method), std::move(params));
+        // People take their time.
+        duration patience = state->server->options.asking.expires_after;
+        co_return co_await ctx.request(std::move(method), std::move(params), patience);
     }
     if (!state->questions) {
         throw error(error_kind::unavailable, state->method + " cannot ask the client in this revision of the protocol",
                     error_code::internal);
     }
     detail::activity& here = co_await detail::this_activity{};
-    if (&here.loop() != &state->request->loop()) {
-        throw error(error_kind::unavailable, "asked on another loop than the request's own");
+    if (&here.root() != &state->request->line()) {
+        throw error(error_kind::unavailable, "asked outside the call that the context belongs to");
     }
     co_return co_await server_side::questions::ask(state->questions, std::move(key), std::move(method),
                                                    std::move(params));
@@ -150,8 +152,7 @@ task<sampling_result> context::sample(std::string key, sampling_request request)
     if (!sampling.is_object()) refuse(state, "sampling", json::object({{"sampling", json::object()}}));
     if (!request.tools.empty() || request.tool_choice) {
         if (!protocol::has_sampling_tools(rev) || !sampling.contains("tools")) {
-            refuse(state, "tools in sampling",
-                   json::object({{"sampling", json::object({{"tools", json::object()}})}}));
+            refuse(state, "tools in sampling", json::object({{"sampling", json::object({{"tools", json::object()}})}}));
         }
     }
     if (auto problem = protocol::sampling_problem(request)) {
@@ -187,6 +188,10 @@ std::optional<json::value> context::recorded_outcome(const std::string& key) con
 }
 
 void context::record_outcome(std::string key, json::value outcome) {
+    std::string text;
+    if (!json::write(text, outcome)) {
+        throw std::invalid_argument("keel: the outcome of \"" + key + "\" cannot be expressed in JSON");
+    }
     if (state_->questions) state_->questions->record(std::move(key), std::move(outcome));
 }
 

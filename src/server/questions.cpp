@@ -35,9 +35,7 @@ private:
 };
 
 questions::questions(std::shared_ptr<rpc::request> request, std::shared_ptr<server_core> server)
-    : request_(std::move(request)), server_(std::move(server)) {
-    request_->line().watch(this);
-}
+    : request_(std::move(request)), server_(std::move(server)) {}
 
 void questions::take(std::string_view method, const json::value& params, std::string_view principal) {
     binding_.method = method;
@@ -51,10 +49,18 @@ void questions::take(std::string_view method, const json::value& params, std::st
         open_state(*sealed);
     }
     if (const json::value* responses = params.find("inputResponses")) take_answers(*responses, state != nullptr);
+    // Last: a retry that was malformed may be mended and come again.
+    const asking_options& how = server_->options.asking;
+    if (used_ && how.single_use) {
+        std::int64_t now = unix_now(how);
+        if (!server_->spent_states().spend(*used_, now, now + how.expires_after.count())) {
+            refuse_state("it has been used before");
+        }
+    }
 }
 
 void questions::refuse_state(const char* reason) const {
-    server_->log(log_level::warning, std::string("a requestState was refused: ") + reason);
+    server_->report(log_level::warning, std::string("a requestState was refused: ") + reason);
     throw error(error_code::invalid_params, refusal);
 }
 
@@ -62,9 +68,7 @@ void questions::open_state(std::string_view sealed) {
     std::int64_t now = unix_now(server_->options.asking);
     state_sealer::opened opened = server_->sealer().open(binding_, sealed, now);
     if (opened.problem) refuse_state(opened.problem);
-    if (server_->options.asking.single_use && !server_->spent_states().spend(opened.nonce, now, now + server_->options.asking.expires_after.count())) {
-        refuse_state("it has been used before");
-    }
+    used_ = opened.nonce;
     // What we sealed ourselves is well formed.
     json::value v = json::parse(opened.plain);
     round_ = static_cast<unsigned>(v["round"].as_uint()) + 1;
@@ -93,6 +97,8 @@ void questions::take_answers(const json::value& responses, bool with_state) {
 task<json::value> questions::ask(std::shared_ptr<questions> self, std::string key, std::string method,
                                  json::value params) {
     auto known = self->answers_.find(key);
+    // Whoever asks while it is being ended, in its cleanup perhaps, would wait for ever.
+    if (self->round_ended_ || self->request_->stopped()) throw cancelled();
     // An answer to a question of another kind is none: the handler has changed since.
     if (known != self->answers_.end() && (known->second.method.empty() || known->second.method == method)) {
         known->second.method = method;
@@ -101,13 +107,16 @@ task<json::value> questions::ask(std::shared_ptr<questions> self, std::string ke
     if (self->open_.contains(key)) {
         throw std::logic_error("keel: two questions of one call have the same key \"" + key + "\"");
     }
+    if (self->open_.empty()) self->start_timer(self->server_->options.asking.patience, &questions::end_round);
     self->open_.emplace(key, exchange{std::move(method), std::move(params)});
     // A question whose asker is stopped for another reason than the end of the round is withdrawn.
     struct withdraw_unless_ended {
         questions& all;
         const std::string& key;
         ~withdraw_unless_ended() {
-            if (!all.round_ended_) all.open_.erase(key);
+            if (all.round_ended_) return;
+            all.open_.erase(key);
+            if (all.open_.empty()) all.stop_timer();
         }
     } withdraw{*self, key};
     answer_wait forever;
@@ -129,7 +138,7 @@ void questions::record(std::string key, json::value outcome) {
 
 // Looked at in a turn of its own: whoever begins to wait here may not be the last to ask.
 void questions::on_wait() noexcept {
-    if (check_posted_ || round_ended_ || request_->stopped()) return;
+    if (open_.empty() || check_posted_ || round_ended_ || request_->stopped()) return;
     check_posted_ = request_->loop().post([weak = weak_from_this()] {
         if (auto self = weak.lock()) self->check_round();
     });
@@ -137,16 +146,30 @@ void questions::on_wait() noexcept {
 
 void questions::check_round() {
     check_posted_ = false;
-    if (open_.empty() || round_ended_ || request_->stopped() || !request_->line().only_awaits_answers()) return;
+    if (request_->line().only_awaits_answers()) end_round();
+}
+
+// Also when something beside the questions goes on for longer than anyone should wait: it runs again with the answers.
+void questions::end_round() {
+    if (open_.empty() || round_ended_ || request_->stopped()) return;
     round_ended_ = true;
     // The handler's cleanup may wait, but the client not for ever.
-    keel::loop& l = request_->loop();
-    grace_ = l.start_timer(keel::after(l.now(), server_->options.limits.cleanup_grace), [weak = weak_from_this()] {
-        if (auto self = weak.lock()) self->give_up();
-    });
+    start_timer(server_->options.limits.cleanup_grace, &questions::give_up);
     request_->fire(rpc::stop_cause::asking, "");
     // The result is sent by whoever runs the handler, when it has ended.
 }
+
+void questions::start_timer(duration d, void (questions::*then)()) {
+    stop_timer();
+    timer_ = start_timer_after(request_->loop(), d, [weak = weak_from_this(), then] {
+        auto self = weak.lock();
+        if (!self) return;
+        self->timer_ = 0;
+        (*self.*then)();
+    });
+}
+
+void questions::stop_timer() const noexcept { request_->loop().stop_timer(std::exchange(timer_, 0)); }
 
 void questions::give_up() {
     server_->log(log_level::error, "a handler that asked the client did not end in time and was abandoned");
@@ -154,15 +177,14 @@ void questions::give_up() {
     rpc::handler_outcome outcome;
     try {
         outcome = rpc::handler_outcome::of(input_required());
-    } catch (const keel::error& e) {
-        outcome.what = rpc::handler_outcome::kind::failure;
-        outcome.error = {e.code(), e.what(), e.data()};
+    } catch (const std::exception&) {
+        outcome = rpc::handler_outcome::of(std::current_exception(), false);
     }
     request_->finish(std::move(outcome));
 }
 
 std::string questions::input_required() const {
-    if (grace_ != 0) request_->loop().stop_timer(grace_);
+    stop_timer();
     const asking_options& bounds = server_->options.asking;
     if (round_ >= bounds.max_rounds) {
         server_->log(log_level::warning, "a call asked the client in too many rounds");

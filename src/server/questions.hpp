@@ -26,6 +26,9 @@ public:
     /// Takes answers and state that came with the request. Throws keel::error when they are not ours, or not well formed.
     void take(std::string_view method, const json::value& params, std::string_view principal);
 
+    /// From now on it is noticed when the handler cannot go on.
+    void begin() noexcept { request_->line().watch(this); }
+
     /// The answer to a question: at once when there is one, else the handler ends in this wait.
     static task<json::value> ask(std::shared_ptr<questions> self, std::string key, std::string method,
                                  json::value params);
@@ -47,6 +50,7 @@ private:
 
     void on_wait() noexcept override;
     void check_round();
+    void end_round();
     void give_up();
     void open_state(std::string_view sealed);
     [[noreturn]] void refuse_state(const char* reason) const;
@@ -55,6 +59,7 @@ private:
     const std::shared_ptr<rpc::request> request_;
     const std::shared_ptr<server_core> server_;
     state_sealer::binding binding_;
+    std::optional<spent_states::nonce> used_;
 
     std::map<std::string, exchange> answers_;
     std::map<std::string, json::value> outcomes_;
@@ -63,7 +68,9 @@ private:
     unsigned round_ = 1;
     bool check_posted_ = false;
     bool round_ended_ = false;
-    keel::loop::timer grace_ = 0;
+    mutable keel::loop::timer timer_ = 0;  // patience while the round lasts, then the grace of the handler's cleanup
+    void start_timer(duration d, void (questions::*then)());
+    void stop_timer() const noexcept;
 };
 
 }  // namespace keel::server_side

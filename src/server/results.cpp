@@ -3,6 +3,7 @@
 #include "server/invocation.hpp"
 
 #include <keel/resource.hpp>
+#include <keel/tool.hpp>
 
 namespace keel {
 
@@ -51,6 +52,16 @@ void fit_code(rpc::failure& f, protocol::revision rev) {
     }
 }
 
+/// A result that tells the model what went wrong.
+rpc::handler_outcome failed_result(const char* what, const incoming& in, const server_core& server) {
+    detail::reply reply;
+    detail::write_text(reply, what);
+    reply.is_error = true;
+    std::string text;
+    write_tool_result(text, reply, in.rev, server);
+    return rpc::handler_outcome::of(std::move(text));
+}
+
 }  // namespace
 
 rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_stop, const incoming& in,
@@ -61,16 +72,16 @@ rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_
     } catch (const detail::bad_arguments& e) {
         // A model can mend its arguments if it is told what is wrong with them.
         if (in.which == protocol::method::tools_call && protocol::has_argument_errors_as_results(in.rev)) {
-            detail::reply reply;
-            detail::write_text(reply, e.what());
-            reply.is_error = true;
-            std::string text;
-            write_tool_result(text, reply, in.rev, server);
-            return rpc::handler_outcome::of(std::move(text));
+            return failed_result(e.what(), in, server);
         }
         out.what = rpc::handler_outcome::kind::failure;
         out.error = {error_code::invalid_params, e.what(), {}};
         return out;
+    } catch (const tool_failure& e) {
+        if (in.which == protocol::method::tools_call && json::is_utf8(e.what())) {
+            return failed_result(e.what(), in, server);
+        }
+        out = rpc::handler_outcome::of(thrown, told_to_stop);
     } catch (const refused_read& e) {
         out = rpc::handler_outcome::of(thrown, told_to_stop);
         out.log = "refused to read \"" + e.uri() + "\": it leads out of its folder";

@@ -190,6 +190,8 @@ void server::impl::finish() {
             hook();
         } catch (const std::exception& e) {
             core->log(log_level::error, std::string("a stop hook failed: ") + e.what());
+        } catch (...) {  // anything may be thrown; its text cannot be known
+            core->log(log_level::error, "a stop hook failed");
         }
     }
     auto states = core->set_states(nullptr);

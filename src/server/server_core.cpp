@@ -39,6 +39,17 @@ std::vector<state_key> keys_of(const asking_options& how) {
     return keys;
 }
 
+void check(const asking_options& how) {
+    keys_of(how);  // a bad one is told now
+    auto refuse = [](const char* what) { throw std::invalid_argument(std::string("keel: server asking: ") + what); };
+    if (how.expires_after < std::chrono::seconds(1) || how.expires_after > std::chrono::hours(24 * 366)) {
+        refuse("expires_after must be between a second and a year");
+    }
+    if (how.max_rounds < 2) refuse("max_rounds must be at least 2: a question takes two");
+    if (how.max_state > 512 * 1024) refuse("max_state must be at most 512 KiB");
+    if (how.patience < duration::zero()) refuse("patience must not be negative");
+}
+
 void must_be_text(const char* field, std::string_view text) {
     if (!json::is_utf8(text)) throw std::invalid_argument(std::string("keel: server ") + field + " is not UTF-8");
 }
@@ -51,7 +62,7 @@ handler_mark::~handler_mark() { handler_runs_for = before_; }
 
 server_core::server_core(implementation who, server_options how)
     : about(std::move(who)), options(std::move(how)), budget(make_budget(options.limits.max_in_flight_total)) {
-    keys_of(options.asking);  // a bad one is told now
+    check(options.asking);
     if (about.name.empty()) throw std::invalid_argument("keel: server name must not be empty");
     must_be_text("name", about.name);
     must_be_text("version", about.version);
@@ -148,6 +159,20 @@ std::shared_ptr<worker_pool> server_core::workers() {
 std::shared_ptr<worker_pool> server_core::started_workers() const {
     std::lock_guard lock(mutex_);
     return workers_;
+}
+
+void server_core::report(log_level level, std::string_view text) const noexcept {
+    std::uint64_t left_out = 0;
+    {
+        std::lock_guard lock(report_mutex_);
+        if (!reports_.take(std::chrono::steady_clock::now())) {
+            ++reports_left_out_;
+            return;
+        }
+        left_out = std::exchange(reports_left_out_, 0);
+    }
+    if (left_out > 0) log(log_level::warning, std::to_string(left_out) + " further messages left out");
+    log(level, text);
 }
 
 void server_core::log(log_level level, std::string_view text) const noexcept {

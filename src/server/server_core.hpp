@@ -87,6 +87,8 @@ public:
     std::shared_ptr<worker_pool> started_workers() const;
 
     void log(log_level level, std::string_view text) const noexcept;
+    /// What a peer can make us say, and say again: no more than so many a second (J6).
+    void report(log_level level, std::string_view text) const noexcept;
     /// A program that is nothing but a server and has no log of its own writes to standard error. Before serving.
     void set_fallback_log(log_level least) noexcept { fallback_log_ = least; }
 
@@ -101,6 +103,9 @@ private:
     mutable std::mutex mutex_;
     std::shared_ptr<started_states> states_;
     std::array<cache_hint, protocol::method_count> hints_;
+    mutable std::mutex report_mutex_;  // requests on several threads fail at the same time
+    mutable rpc::allowance reports_{20};
+    mutable std::uint64_t reports_left_out_ = 0;
     mutable std::once_flag sealer_once_;
     mutable std::unique_ptr<const state_sealer> sealer_;
     server_side::spent_states spent_states_;

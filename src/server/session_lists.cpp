@@ -27,9 +27,7 @@ void session::list(const incoming& in, list_text& out) {
     const std::size_t limit = std::max<std::size_t>(server_->options.page_size, 1);
     std::optional<std::uint64_t> last;
     switch (in.which) {
-        case method::prompts_list:
-            last = find_entries(out, "prompts", prompts_.of(server_->prompts), in, limit);
-            break;
+        case method::prompts_list: last = find_entries(out, "prompts", prompts_.of(server_->prompts), in, limit); break;
         case method::resources_templates_list:
             last = find_entries(out, "resourceTemplates", templates_.of(server_->templates), in, limit);
             break;

@@ -194,7 +194,7 @@ std::string result_of_failure(const std::exception_ptr& failed, const rpc::reque
     rpc::handler_outcome o = outcome_of_failure(failed, request.stopped(), in, server);
     if (o.what == rpc::handler_outcome::kind::result) return std::move(o.result);
     if (o.what == rpc::handler_outcome::kind::silent) std::rethrow_exception(failed);
-    if (!o.log.empty()) server.log(log_level::error, "handler failed: " + rpc::printable(o.log, 500));
+    if (!o.log.empty()) server.report(log_level::error, "handler failed: " + rpc::printable(o.log, 500));
     throw keel::error(o.error.code, o.error.message, std::move(o.error.data));
 }
 
@@ -221,6 +221,7 @@ std::shared_ptr<questions> prepare_questions(const incoming& in, const json::val
     if (!protocol::is_modern(in.rev) || !protocol::may_ask(in.which)) return nullptr;
     auto asked = std::make_shared<questions>(request, server);
     asked->take(in.name, params, ctx.principal());
+    asked->begin();
     detail::context_access::state(ctx)->questions = asked;
     return asked;
 }
@@ -290,6 +291,8 @@ task<std::string> travel(std::shared_ptr<journey> j, context ctx, json::value pa
     } catch (...) {  // looked at below
         failed = std::current_exception();
     }
+    auto asked = detail::context_access::state(call.ctx)->questions;
+    if (asked && asked->round_ended()) co_return asked->input_required();
     co_return result_of_failure(failed, *j->request, j->how, *j->server);
 }
 

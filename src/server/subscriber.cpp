@@ -378,7 +378,7 @@ private:
             if (told[k]) rest_until_[k] = after(now, bounds_.notification_interval);
         }
         if (peer_.expired()) return;  // it has ended meanwhile
-        if (full) arm(*p, now + std::max(bounds_.notification_interval, shortest_retry));
+        if (full) arm(*p, after(now, std::max<duration>(bounds_.notification_interval, shortest_retry)));
         for (const auto& [each, s] : streams_) {
             for (std::size_t k = 0; k < list_kinds; ++k) {
                 if (s.due_lists[k] && rest_until_[k] > now) arm(*p, rest_until_[k]);

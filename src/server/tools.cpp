@@ -60,7 +60,8 @@ tool::tool(detail::tool_entry entry)
         refuse(about, "input_schema", "must have \"type\": \"object\"");
     }
     if (!about.output_schema.is_null()) output = compile(about, "output_schema", about.output_schema);
-    if (!about.options.meta.is_null() && !about.options.meta.is_object()) refuse(about, "meta", "must be a JSON object");
+    if (!about.options.meta.is_null() && !about.options.meta.is_object())
+        refuse(about, "meta", "must be a JSON object");
     if (!handler) refuse(about, "handler", "is empty");
     std::string text;
     if (!json::write(text, about.description)) refuse(about, "description", "is not UTF-8");

@@ -119,7 +119,7 @@ void worker_wait::begin_work() {
 std::string worker_wait::await_resume() {
     if (outcome_.what == rpc::handler_outcome::kind::silent) throw cancelled();
     if (!outcome_.log.empty())
-        call_->server().log(log_level::error, "handler failed: " + rpc::printable(outcome_.log, 500));
+        call_->server().report(log_level::error, "handler failed: " + rpc::printable(outcome_.log, 500));
     if (outcome_.what == rpc::handler_outcome::kind::failure) {
         throw keel::error(outcome_.error.code, outcome_.error.message, std::move(outcome_.error.data));
     }

@@ -204,17 +204,18 @@ TEST_CASE("F4: a worker that is blocked when the last owner of its server lets g
     {
         auto core =
             std::make_shared<server_side::server_core>(implementation{.name = "x", .version = "1"}, server_options{});
-        core->tools.put(std::make_shared<const server_side::tool>(detail::make_tool("deaf", "",
-                                                                              [forever, ended](context& ctx) {
-                                                                                  struct at_end {
-                                                                                      std::shared_ptr<thread_gate> g;
-                                                                                      ~at_end() { g->open(); }
-                                                                                  } say{ended};
-                                                                                  forever->pass();
-                                                                                  ctx.progress(1);
-                                                                                  return std::string("late");
-                                                                              },
-                                                                              {})));
+        core->tools.put(
+            std::make_shared<const server_side::tool>(detail::make_tool("deaf", "",
+                                                                        [forever, ended](context& ctx) {
+                                                                            struct at_end {
+                                                                                std::shared_ptr<thread_gate> g;
+                                                                                ~at_end() { g->open(); }
+                                                                            } say{ended};
+                                                                            forever->pass();
+                                                                            ctx.progress(1);
+                                                                            return std::string("late");
+                                                                        },
+                                                                        {})));
         int ends = 0;
         auto session = std::make_shared<server_side::session>(core, [&](const connection_end&) { ++ends; });
         session->start(loop, wire->open(), {});
@@ -338,11 +339,11 @@ TEST_CASE("F7, C9: a saved context can be used when its request, its connection 
         auto core =
             std::make_shared<server_side::server_core>(implementation{.name = "x", .version = "1"}, server_options{});
         core->tools.put(std::make_shared<const server_side::tool>(detail::make_tool("save", "",
-                                                                              [&](context& ctx) {
-                                                                                  saved = ctx;
-                                                                                  return std::string("saved");
-                                                                              },
-                                                                              {.quick = true})));
+                                                                                    [&](context& ctx) {
+                                                                                        saved = ctx;
+                                                                                        return std::string("saved");
+                                                                                    },
+                                                                                    {.quick = true})));
         auto session = std::make_shared<server_side::session>(core, [](const connection_end&) {});
         session->start(loop, wire->open(), {});
         wire->feed(server_under_test::initialize_line("0", "2025-11-25") + "\n" + call_line("1", "save", "{}", "1") +

@@ -172,7 +172,8 @@ TEST_CASE("the same handler asks by requests of its own on 2025-06-18 and 2025-1
                 ++asked;
                 more = true;
                 CHECK(m["params"].contains("mode") == (std::string_view(version) == "2025-11-25"));
-                h->send(result_line(json::to_string(m["id"]), everything.at(std::string(m["params"]["message"].as_string()))));
+                h->send(result_line(json::to_string(m["id"]),
+                                    everything.at(std::string(m["params"]["message"].as_string()))));
             }
         }
         CHECK(asked == 4);
@@ -194,15 +195,16 @@ TEST_CASE("declining and cancelling are answers (ELI-13)") {
     }
 }
 
-TEST_CASE("a missing answer is asked for again, and answers to what was not asked are ignored (MRTR-08, MRTR-15, MRTR-16)") {
+TEST_CASE(
+    "a missing answer is asked for again, and answers to what was not asked are ignored (MRTR-08, MRTR-15, MRTR-16)") {
     counts seen;
     hotel h(seen);
     h->start();
     json::value first = modern_call(*h.under_test, "1", "book");
-    json::value again = modern_call(
-        *h.under_test, "2", "book",
-        R"("inputResponses":{"sure":{"action":"accept","content":{"yes":true}}},"requestState":)" +
-            json::to_string(first["result"]["requestState"]));
+    json::value again =
+        modern_call(*h.under_test, "2", "book",
+                    R"("inputResponses":{"sure":{"action":"accept","content":{"yes":true}}},"requestState":)" +
+                        json::to_string(first["result"]["requestState"]));
     CHECK(asked_keys(again) == std::set<std::string>{"trip"});
     answers half = everything;
     half.erase("Who comes?");
@@ -233,8 +235,9 @@ TEST_CASE("a malformed answer is refused by name (MRTR-15, ELI-18)") {
     CHECK(modern_call(*h.under_test, "6", "book", R"("requestState":5)")["error"]["code"].as_int() == -32602);
 }
 
-TEST_CASE("a state that is not ours for this request is refused with one text, and the reason is only logged (MRTR-06, "
-          "MRTR-14)") {
+TEST_CASE(
+    "a state that is not ours for this request is refused with one text, and the reason is only logged (MRTR-06, "
+    "MRTR-14)") {
     counts seen;
     auto now = std::make_shared<std::chrono::system_clock::time_point>(std::chrono::system_clock::now());
     auto timed = [now](asking_options& how) {
@@ -339,7 +342,8 @@ TEST_CASE("where it is asked for, a state is taken only once (MRTR-07)") {
     h->start();
     json::value first = modern_call(*h.under_test, "1", "book");
     CHECK(asked_keys(modern_call(*h.under_test, "2", "book", retry(first["result"], everything))).size() == 2);
-    CHECK(modern_call(*h.under_test, "3", "book", retry(first["result"], everything))["error"]["code"].as_int() == -32602);
+    CHECK(modern_call(*h.under_test, "3", "book", retry(first["result"], everything))["error"]["code"].as_int() ==
+          -32602);
     CHECK(seen.reservations == 1);
 }
 
@@ -357,8 +361,9 @@ TEST_CASE("rounds and what is remembered between them are bounded") {
     CHECK(full["error"]["message"].as_string() == "too much to remember between rounds");
 }
 
-TEST_CASE("what the client has not declared is not asked of it, and it is told what is needed (VER-09, VER-10, MRTR-05, "
-          "ELI-01, ELI-02, SAM-01, SAM-02, ROOT-01)") {
+TEST_CASE(
+    "what the client has not declared is not asked of it, and it is told what is needed (VER-09, VER-10, MRTR-05, "
+    "ELI-01, ELI-02, SAM-01, SAM-02, ROOT-01)") {
     server_under_test s;
     s.tool("form", [](context& ctx) -> task<std::string> {
         auto g = co_await ctx.elicit<guest>("g", "Who?");
@@ -516,10 +521,9 @@ TEST_CASE("a conversation that no model may go on with is refused before it is s
     s.tool("mixed", [](context& ctx) -> task<std::string> {
         std::vector<sampling_message> talk;
         talk.emplace_back(role::user, content("Weather?"));
-        talk.emplace_back(role::assistant, content::block(json::object({{"type", "tool_use"},
-                                                                         {"id", "a"},
-                                                                         {"name", "weather"},
-                                                                         {"input", json::object()}})));
+        talk.emplace_back(role::assistant,
+                          content::block(json::object(
+                              {{"type", "tool_use"}, {"id", "a"}, {"name", "weather"}, {"input", json::object()}})));
         talk.emplace_back(role::user, content("and?"));
         sampling_request ask(std::move(talk));
         auto r = co_await ctx.sample("s", std::move(ask));

@@ -71,10 +71,13 @@ public:
         if (settings.adjust) settings.adjust(options);
         if (settings.configure) settings.configure(options);
         core = std::make_shared<server_side::server_core>(std::move(about), std::move(options));
-        session = std::make_shared<server_side::session>(core, [this](const connection_end& end) {
-            ends.push_back(end);
-            if (on_ended) on_ended();
-        }, settings.principal);
+        session = std::make_shared<server_side::session>(
+            core,
+            [this](const connection_end& end) {
+                ends.push_back(end);
+                if (on_ended) on_ended();
+            },
+            settings.principal);
         if (settings.quiet) wire->discard_output();
     }
     server_under_test(const server_under_test&) = delete;
