@@ -105,7 +105,6 @@ int main(int argc, char** argv) {
     if (const char* key = std::getenv("BOOKING_KEY")) options.asking.keys.push_back(key);
     if (const char* old = std::getenv("BOOKING_OLD_KEY")) options.asking.keys.push_back(old);
     options.asking.expires_after = std::chrono::minutes(30);
-    options.limits.request_idle = std::chrono::minutes(10);  // people think; up to 2025-11-25 this bounds a question
     keel::server server({.name = "booking", .version = "1.0.0"}, options);
 
     server.add_tool("book", "Books a trip, asking the user", &book);

@@ -20,6 +20,14 @@ keel::tool_result read_row(row_args in) {
     return "row " + std::to_string(in.row);
 }
 
+// The same from a function that returns something else.
+struct row {
+    std::string text;
+};
+KEEL_DESCRIBE(row, text)
+
+row read_last_row() { throw keel::tool_failure("the table is empty"); }
+
 // For the program that called: a protocol error with a code and data of our own.
 std::string lock_row(row_args in) {
     if (in.row == 7) throw keel::error(1409, "the row is locked", json::object({{"row", in.row}}));
@@ -52,6 +60,7 @@ int main(int argc, char** argv) {
     };
     keel::server server({.name = "errors", .version = "1.0.0"}, options);
     server.add_tool("read_row", "Fails for the model to read", &read_row);
+    server.add_tool("read_last_row", "The same, thrown", &read_last_row);
     server.add_tool("lock_row", "Fails for the program to handle", &lock_row);
     server.add_tool("open_database", "Fails as nobody expected", &open_database);
     server.add_tool("greet", "Can do without an answer of the client's", &greet);

@@ -73,6 +73,15 @@ task<json::value> context::request(std::string method, json::value params, durat
     }
     auto owner = state->request->owner();
     if (!owner) throw error(error_kind::closed, "connection closed");
+    // The client's traces go on in what we ask of it (META-03).
+    trace_context traced = protocol::read_trace_context(state->meta);
+    if (!traced.empty() && (params.is_null() || params.is_object())) {
+        json::value meta = params["_meta"].is_object() ? params["_meta"] : json::object();
+        if (!traced.traceparent.empty()) meta.set("traceparent", traced.traceparent);
+        if (!traced.tracestate.empty()) meta.set("tracestate", traced.tracestate);
+        if (!traced.baggage.empty()) meta.set("baggage", traced.baggage);
+        params.set("_meta", std::move(meta));
+    }
     rpc::peer::call_options_with_progress options;
     options.idle = timeout;
     co_return co_await rpc::peer::ask(std::move(owner), state->request, std::move(method), std::move(params),

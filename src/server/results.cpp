@@ -16,7 +16,7 @@ namespace keel::server_side {
 
 void end_result(std::string& out, protocol::revision rev, const server_core& server, std::string_view meta) {
     bool modern = protocol::is_modern(rev);
-    if (meta.size() > 2 && (modern || protocol::has_titles(rev))) {  // more than {}
+    if (meta.size() > 2) {  // more than {}
         out += R"(,"_meta":)";
         out += meta.substr(0, meta.size() - 1);
         if (modern) {

@@ -3,6 +3,7 @@
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
 #include "server/invocation.hpp"
+#include "server/offer_checks.hpp"
 #include "server/offers.hpp"
 
 #include <algorithm>
@@ -60,8 +61,9 @@ tool::tool(detail::tool_entry entry)
         refuse(about, "input_schema", "must have \"type\": \"object\"");
     }
     if (!about.output_schema.is_null()) output = compile(about, "output_schema", about.output_schema);
-    if (!about.options.meta.is_null() && !about.options.meta.is_object())
-        refuse(about, "meta", "must be a JSON object");
+    offer_checks common(kind, about.name);
+    common.meta(about.options.meta);
+    common.icons(about.options.icons);
     if (!handler) refuse(about, "handler", "is empty");
     std::string text;
     if (!json::write(text, about.description)) refuse(about, "description", "is not UTF-8");

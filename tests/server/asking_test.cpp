@@ -692,4 +692,26 @@ TEST_CASE("a form outside the subset that clients can show is refused by name") 
     CHECK(s.logged("inner"));
 }
 
+TEST_CASE("META-03: what is asked of the client carries the trace of the call it belongs to") {
+    for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
+        CAPTURE(version);
+        server_under_test s;
+        s.tool("roots", [](context& ctx) -> task<std::string> {
+            auto r = co_await ctx.list_roots();
+            co_return std::to_string(r.size());
+        });
+        s.start(version);
+        const std::string parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        s.send(request_line("1", "tools/call",
+                            R"({"name":"roots","_meta":{"traceparent":")" + parent + R"(","tracestate":"broken"}})"));
+        lines asked = s.seen.take();
+        REQUIRE(asked.size() == 1);
+        json::value m = json::parse(asked[0]);
+        CHECK(m["params"]["_meta"]["traceparent"].as_string() == parent);
+        CHECK_FALSE(m["params"]["_meta"].contains("tracestate"));
+        s.send(result_line(json::to_string(m["id"]), R"({"roots":[]})"));
+        CHECK(s.answer("1") == "0");
+    }
+}
+
 }  // namespace keel::test
