@@ -64,8 +64,8 @@ std::string random_id() {
 task<json::value> ask(context ctx, std::string key, std::string method, json::value params) {
     state_pointer state = detail::context_access::state(ctx);
     if (!protocol::is_modern(state->client->revision)) {
-        // People take their time.
-        duration patience = state->server->options.asking.expires_after;
+        // People take their time; a list of folders is at hand.
+        duration patience = method == "roots/list" ? duration() : state->server->options.asking.expires_after;
         co_return co_await ctx.request(std::move(method), std::move(params), patience);
     }
     if (!state->questions) {
