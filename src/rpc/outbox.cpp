@@ -36,7 +36,7 @@ void outbox::wrote(std::size_t n) {
     if (written_ > kept_capacity && written_ > bytes_.size() / 2) compact();
 }
 
-void outbox::compact() {
+void outbox::compact() noexcept {
     // Keep what is left of the frame that is being written: withdraw looks at where it began.
     std::size_t from = done_ == 0 ? 0 : frames_[done_ - 1].end;
     bytes_.erase(0, from);

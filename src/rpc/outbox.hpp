@@ -26,7 +26,11 @@ public:
     void wrote(std::size_t n);
 
     /// Starts a frame: append its text to the returned buffer, then call end.
-    std::string& begin() noexcept { return bytes_; }
+    std::string& begin() noexcept {
+        // Growing would keep and copy what has been written already: its room is used again first.
+        if (bytes_.capacity() - bytes_.size() < spare_room && done_ > 0 && written_ >= bytes_.size() / 4) compact();
+        return bytes_;
+    }
     /// Ends the frame with a newline. `id` is that of the request it answers, if it is an answer.
     /// Frames are numbered in their order; the number.
     std::uint64_t end(serial owner, request_id id = {});
@@ -41,6 +45,8 @@ public:
     void clear() noexcept;
 
 private:
+    static constexpr std::size_t spare_room = 4096;
+
     struct frame {
         std::size_t end;  // in bytes_
         serial owner;
@@ -49,7 +55,7 @@ private:
     };
 
     std::size_t first_unstarted() const noexcept;
-    void compact();
+    void compact() noexcept;
 
     std::string bytes_;
     std::size_t written_ = 0;

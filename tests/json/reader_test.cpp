@@ -185,9 +185,9 @@ TEST_CASE("every code point passes as itself and as an escape") {
         if (c < 0x10000) {
             std::snprintf(escaped, sizeof escaped, "\"\\u%04x\"", static_cast<unsigned>(c));
         } else {
-            const auto rest = static_cast<unsigned>(c - 0x10000);
-            std::snprintf(escaped, sizeof escaped, "\"\\u%04x\\u%04x\"", 0xD800 + (rest >> 10),
-                          0xDC00 + (rest & 0x3FF));
+            const auto beyond = static_cast<unsigned>(c - 0x10000);
+            std::snprintf(escaped, sizeof escaped, "\"\\u%04x\\u%04x\"", 0xD800 + (beyond >> 10),
+                          0xDC00 + (beyond & 0x3FF));
         }
         const value* v = source.read(escaped);
         REQUIRE(v);
