@@ -82,11 +82,11 @@ TEST_CASE("a handler that swallows the end of its round and asks on is ended at 
     s.tool("ask", [&](context& ctx) -> task<std::string> {
         head_count::presence inside(s.handlers);
         try {
-            auto a = co_await ctx.elicit<approval>("a", "?");
+            co_await ctx.elicit<approval>("a", "?");
         } catch (const std::exception&) {
             // as code does that reports every failure as a text
         }
-        auto b = co_await ctx.elicit<approval>("b", "?");
+        co_await ctx.elicit<approval>("b", "?");
         co_return "done";
     });
     s.start();
@@ -159,7 +159,7 @@ TEST_CASE("a middleware may ask, before and after what it is around") {
     s.tool("plain", [](context&) -> task<std::string> { co_return "done"; });
     s.core->around.push_back([](request_call& call, next_handler next) -> task<json::value> {
         json::value r = co_await next(call);
-        auto a = co_await call.ctx.elicit<approval>("k", "Show it?");
+        co_await call.ctx.elicit<approval>("k", "Show it?");
         co_return r;
     });
     s.start();

@@ -36,7 +36,6 @@ KEEL_DESCRIBE(confirmation, yes)
 
 namespace {
 
-constexpr const char* modern = "2026-07-28";
 const std::string key_a(64, 'a');
 const std::string key_b(64, 'b');
 
