@@ -7,6 +7,9 @@ namespace keel::rpc {
 namespace {
 // Kept from one burst to the next; a larger buffer is given back once it has been written.
 constexpr std::size_t kept_capacity = 256 * 1024;
+// A stalled reader is given this much at once, half as much again as it may make us keep by default. Memory that is not
+// written costs nothing; growing step by step leaves a hole behind for each step.
+constexpr std::size_t stalled_capacity = 12 * 1024 * 1024;
 }  // namespace
 
 std::uint64_t outbox::end(serial owner, request_id id) {
@@ -34,6 +37,12 @@ void outbox::wrote(std::size_t n) {
     }
     while (done_ < frames_.size() && frames_[done_].end <= written_) ++done_;
     if (written_ > kept_capacity && written_ > bytes_.size() / 2) compact();
+}
+
+// Growing would keep and copy what has been written already: its room is used again first.
+void outbox::make_room() {
+    if (done_ > 0 && written_ >= bytes_.size() / 4) compact();
+    else if (bytes_.size() >= kept_capacity && bytes_.capacity() < stalled_capacity) bytes_.reserve(stalled_capacity);
 }
 
 void outbox::compact() noexcept {

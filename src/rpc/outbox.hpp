@@ -26,9 +26,8 @@ public:
     void wrote(std::size_t n);
 
     /// Starts a frame: append its text to the returned buffer, then call end.
-    std::string& begin() noexcept {
-        // Growing would keep and copy what has been written already: its room is used again first.
-        if (bytes_.capacity() - bytes_.size() < spare_room && done_ > 0 && written_ >= bytes_.size() / 4) compact();
+    std::string& begin() {
+        if (bytes_.capacity() - bytes_.size() < spare_room) make_room();
         return bytes_;
     }
     /// Ends the frame with a newline. `id` is that of the request it answers, if it is an answer.
@@ -56,6 +55,7 @@ private:
 
     std::size_t first_unstarted() const noexcept;
     void compact() noexcept;
+    void make_room();
 
     std::string bytes_;
     std::size_t written_ = 0;

@@ -189,7 +189,8 @@ void server_for_wire::offer_asking_tools() {
     add_tool("folders", "What the client lets us see", &folders);
     auto charged = std::make_shared<int>(0);
     add_tool("charge", "Charges once, then asks", [charged](context& ctx) -> task<std::string> {
-        int number = co_await ctx.once("charge", [charged] { return ++*charged; });
+        auto charge = [charged] { return ++*charged; };
+        int number = co_await ctx.once("charge", charge);
         elicited<agreement> yes = co_await ctx.elicit<agreement>("sure", "Are you sure?");
         co_return std::string(yes && yes->sure ? "kept" : "given back") + " charge " + std::to_string(number);
     });
