@@ -144,7 +144,7 @@ void server::impl::tell_list_changed(server_side::list_kind which) {
             unsigned kinds = changes->exchange(0);
             auto s = weak.lock();
             if (!s || s->closed()) return;
-            for (unsigned kind = 0; kind < 3; ++kind) {
+            for (unsigned kind = 0; kind < server_side::list_kinds; ++kind) {
                 if (kinds & (1U << kind)) s->list_changed(static_cast<server_side::list_kind>(kind));
             }
         });
