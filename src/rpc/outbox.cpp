@@ -12,9 +12,9 @@ constexpr std::size_t kept_capacity = 256 * 1024;
 constexpr std::size_t stalled_capacity = 12 * 1024 * 1024;
 }  // namespace
 
-std::uint64_t outbox::end(serial owner, request_id id) {
+std::uint64_t outbox::end(const frame& about) {
     bytes_ += '\n';
-    frames_.push_back(frame{bytes_.size(), owner, next_number_, std::move(id)});
+    frames_.push_back({bytes_.size(), about.owner, next_number_, about.answers ? *about.answers : request_id()});
     return next_number_++;
 }
 
@@ -50,7 +50,7 @@ void outbox::compact() noexcept {
     std::size_t from = done_ == 0 ? 0 : frames_[done_ - 1].end;
     bytes_.erase(0, from);
     frames_.erase(frames_.begin(), frames_.begin() + static_cast<std::ptrdiff_t>(done_));
-    for (frame& f : frames_) f.end -= from;
+    for (queued& f : frames_) f.end -= from;
     written_ -= from;
     done_ = 0;
 }
@@ -77,7 +77,7 @@ std::size_t outbox::withdraw(serial owner) {
         } else {
             std::memmove(bytes_.data() + to, bytes_.data() + from, length);
             to += length;
-            frame f = std::move(frames_[i]);
+            queued f = std::move(frames_[i]);
             from = f.end;
             f.end = to;
             frames_[kept++] = std::move(f);
@@ -102,7 +102,7 @@ serial outbox::owner_of_answer(const request_id& id) const noexcept {
 
 void outbox::clear() noexcept {
     std::string().swap(bytes_);
-    std::vector<frame>().swap(frames_);
+    std::vector<queued>().swap(frames_);
     written_ = done_ = 0;
 }
 

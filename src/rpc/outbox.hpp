@@ -2,7 +2,7 @@
 
 // What is still to be written on one stream, as bytes with frames marked in them.
 
-#include "rpc/request_id.hpp"
+#include "rpc/outlet.hpp"
 
 #include <cstdint>
 #include <string>
@@ -11,13 +11,12 @@
 
 namespace keel::rpc {
 
-/// Identity of a request received or sent. The JSON-RPC id is only an index entry that points to it. 0 is none.
-using serial = std::uint64_t;
-
 /// Frames that wait for the writer, as one contiguous text. A frame whose first byte was handed to the system is
 /// completed whatever happens; any other can be withdrawn (rules B4, B5, D6).
-class outbox {
+class outbox final : public outlet {
 public:
+    ~outbox() = default;
+
     /// The bytes to hand to the system next; empty when there is nothing to do.
     std::string_view pending() const noexcept { return std::string_view(bytes_).substr(written_); }
     std::size_t size() const noexcept { return bytes_.size() - written_; }
@@ -25,28 +24,25 @@ public:
     /// The system took the first `n` bytes of pending().
     void wrote(std::size_t n);
 
-    /// Starts a frame: append its text to the returned buffer, then call end.
-    std::string& begin() {
+    std::string& begin(const frame&) override {
         if (bytes_.capacity() - bytes_.size() < spare_room) make_room();
         return bytes_;
     }
-    /// Ends the frame with a newline. `id` is that of the request it answers, if it is an answer.
-    /// Frames are numbered in their order; the number.
-    std::uint64_t end(serial owner, request_id id = {});
-    /// Frames with a smaller number have begun to leave, or are gone.
-    std::uint64_t first_to_withdraw() const noexcept;
-
-    /// Takes back every frame of `owner` whose write has not started. The number of frames taken back.
-    std::size_t withdraw(serial owner);
-    /// The owner of a queued answer to `id` whose write has not started, or 0.
-    serial owner_of_answer(const request_id& id) const noexcept;
+    /// Ends the frame with a newline.
+    std::uint64_t end(const frame& about) override;
+    std::uint64_t first_to_withdraw() const noexcept override;
+    std::size_t withdraw(serial owner) override;
+    serial owner_of_answer(const request_id& id) const noexcept override;
+    std::size_t waiting(stream_id) const noexcept override { return size(); }
+    void unanswered(stream_id) override {}
+    void release(stream_id, duration) override {}
     /// Everything, also a frame that is half written: the stream is dead.
     void clear() noexcept;
 
 private:
     static constexpr std::size_t spare_room = 4096;
 
-    struct frame {
+    struct queued {
         std::size_t end;  // in bytes_
         serial owner;
         std::uint64_t number;
@@ -59,7 +55,7 @@ private:
 
     std::string bytes_;
     std::size_t written_ = 0;
-    std::vector<frame> frames_;  // frames_[done_] is the first that is not written completely
+    std::vector<queued> frames_;  // frames_[done_] is the first that is not written completely
     std::size_t done_ = 0;
     std::uint64_t next_number_ = 1;
 };

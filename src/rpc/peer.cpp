@@ -101,12 +101,30 @@ peer::peer(std::shared_ptr<keel::loop> loop, std::unique_ptr<connection> wire, r
     : loop_(std::move(loop)), wire_(std::move(wire)), user_(user), core_(r, bounds, std::move(budget)),
       framer_(bounds.max_message) {}
 
+peer::peer(std::shared_ptr<keel::loop> loop, outlet& out, role r, const limits& bounds,
+           std::shared_ptr<flight_budget> budget, peer_user& user)
+    : loop_(std::move(loop)), user_(user), core_(r, bounds, std::move(budget), &out), framer_(bounds.max_message) {}
+
 peer::~peer() { loop_->stop_timer(timer_); }
 
 void peer::start() {
+    if (!wire_) return;
     auto self = shared_from_this();
     turn t(*this);
     on_wire([this] { wire_->start(*this); });
+}
+
+void peer::receive(const json::value& message, stream_id from) {
+    auto self = shared_from_this();
+    turn t(*this);
+    core_.on_value(message, from);
+    carry_out();  // before the message is gone: actions point into it
+}
+
+void peer::drained() {
+    auto self = shared_from_this();
+    turn t(*this);
+    core_.on_drained();
 }
 
 // A connection that throws, out of descriptors perhaps, is a broken one. What it breaks is its own peer.
@@ -263,7 +281,7 @@ void peer::carry_out(action& a) {
     } else if (auto* end = std::get_if<connection_closed>(&a)) {
         auto self = shared_from_this();
         wire_closed_ = true;
-        wire_->close();
+        if (wire_) wire_->close();
         loop_->stop_timer(std::exchange(timer_, 0));
         // Abandoned handlers keep their request alive themselves.
         requests_.clear();
@@ -333,6 +351,11 @@ void peer::send_progress(serial request, double progress, std::optional<double> 
 void peer::send_scoped(serial request, std::string_view method, std::string_view params, bool droppable) {
     turn t(*this);
     core_.send_scoped(request, method, params, droppable);
+}
+
+void peer::release_stream(serial request, duration retry) {
+    turn t(*this);
+    core_.release_stream(request, retry);
 }
 
 bool peer::notify(std::string_view method, std::string_view params, bool droppable) {

@@ -39,9 +39,16 @@ class peer final : public std::enable_shared_from_this<peer>, private connection
 public:
     peer(std::shared_ptr<keel::loop> loop, std::unique_ptr<connection> wire, role r, const limits& bounds,
          std::shared_ptr<flight_budget> budget, peer_user& user);
+    /// Without a wire: messages come through `receive` and go to `out`, which outlives the peer.
+    peer(std::shared_ptr<keel::loop> loop, outlet& out, role r, const limits& bounds,
+         std::shared_ptr<flight_budget> budget, peer_user& user);
     ~peer();
 
     void start();
+    // Without a wire: what comes in, and what happens to those who wait for us.
+    void receive(const json::value& message, stream_id from);
+    void lost(std::string_view cause) { on_failure(cause); }
+    void drained();
     /// See peer_core::close.
     void close(duration drain = {}, serial from = 0);
     bool closed() const noexcept { return core_.closed(); }
@@ -57,6 +64,7 @@ public:
     void send_progress(serial request, double progress, std::optional<double> total, std::string_view message);
     void send_scoped(serial request, std::string_view method, std::string_view params, bool droppable);
     bool notify(std::string_view method, std::string_view params, bool droppable = true);
+    void release_stream(serial request, duration retry);
 
     struct call_options_with_progress : call_options {
         std::function<void(const json::value&)> on_progress;
@@ -70,7 +78,6 @@ public:
     peer_core& core() noexcept { return core_; }
     keel::loop& loop() const noexcept { return *loop_; }
     const std::shared_ptr<keel::loop>& shared_loop() const noexcept { return loop_; }
-    const connection& wire() const noexcept { return *wire_; }
     std::size_t open_requests() const noexcept { return requests_.size(); }
 
 private:
@@ -95,7 +102,7 @@ private:
     void on_timer();
 
     const std::shared_ptr<keel::loop> loop_;
-    std::unique_ptr<connection> wire_;
+    std::unique_ptr<connection> wire_;  // may be none
     peer_user& user_;
     peer_core core_;
     line_framer framer_;

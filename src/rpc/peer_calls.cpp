@@ -43,7 +43,8 @@ serial peer_core::call(serial parent, std::string_view method, json::value param
         }
         asker = &at->second;
     }
-    if (output_.size() >= limits_.out_queue_soft) {
+    stream_id on = asker ? asker->stream : 0;
+    if (output_.waiting(on) >= limits_.out_queue_soft) {
         why = refused(error_kind::unavailable, "the peer reads too slowly");
         return 0;
     }
@@ -62,14 +63,16 @@ serial peer_core::call(serial parent, std::string_view method, json::value param
     // In the table before it is written: the answer cannot come too early.
     outbound& c = calls_[id];
     c.parent = parent;
+    c.stream = on;
     c.cancellable = method != "initialize";  // B10
     c.idle = options.idle > duration::zero() ? options.idle : limits_.request_idle;
     c.idle_deadline = after(now_, c.idle);
     c.total_deadline = after(now_, options.total > duration::zero() ? options.total : limits_.request_total);
     arm(id, c);
     if (asker) asker->nested.push_back(id);
-    write_request(output_.begin(), static_cast<std::int64_t>(id), method, text);
-    finish_frame(id);
+    frame about{.what = frame::kind::question, .owner = id, .stream = on};
+    write_request(output_.begin(about), static_cast<std::int64_t>(id), method, text);
+    finish_frame(about);
     return id;
 }
 
@@ -137,12 +140,13 @@ void peer_core::abandon(serial call, std::string_view reason) {
     auto at = calls_.find(call);
     if (at == calls_.end()) return;
     bool tell = at->second.cancellable;
+    stream_id on = at->second.stream;
     erase_call(at);
     if (take_back(call) > 0 && !planted::is(planted::cancel_for_unwritten)) return;  // the peer never heard of it (D6)
-    if (tell) tell_cancelled(call, reason);
+    if (tell) tell_cancelled(call, on, reason);
 }
 
-void peer_core::tell_cancelled(serial call, std::string_view reason) {
+void peer_core::tell_cancelled(serial call, stream_id on, std::string_view reason) {
     if (!output_works()) return;
     std::string params = R"({"requestId":)";
     json::write_uint(params, call);
@@ -152,8 +156,9 @@ void peer_core::tell_cancelled(serial call, std::string_view reason) {
         if (!json::write_string(params, reason)) params.resize(before);
     }
     params += '}';
-    write_notification(output_.begin(), "notifications/cancelled", params);
-    finish_frame(0);
+    frame about{.stream = on};
+    write_notification(output_.begin(about), "notifications/cancelled", params);
+    finish_frame(about);
 }
 
 // The request that asked was cancelled or has ended (B12).

@@ -14,9 +14,9 @@ namespace {
 constexpr double reports_per_second = 10;  // of what a peer can provoke
 }  // namespace
 
-peer_core::peer_core(role r, const limits& bounds, std::shared_ptr<flight_budget> budget)
-    : role_(r), limits_(bounds), budget_(std::move(budget)), errors_(bounds.anonymous_errors_per_second),
-      reports_(reports_per_second) {}
+peer_core::peer_core(role r, const limits& bounds, std::shared_ptr<flight_budget> budget, outlet* elsewhere)
+    : role_(r), limits_(bounds), budget_(std::move(budget)), output_(elsewhere ? *elsewhere : outbox_),
+      errors_(bounds.anonymous_errors_per_second), reports_(reports_per_second) {}
 
 peer_core::~peer_core() {
     if (budget_) budget_->used -= records_.size();
@@ -32,6 +32,21 @@ void peer_core::on_line(std::string_view line) {
     note(std::string("unreadable line: ") + document_.error().what + " at byte " +
          std::to_string(document_.error().offset));
     reject_anonymously(error_code::parse, document_.error().what);
+}
+
+void peer_core::on_value(const json::value& v, stream_id from) {
+    if (!wants_input()) return;
+    from_ = from;
+    serve(v);
+    from_ = 0;
+}
+
+std::size_t peer_core::room() const noexcept {
+    if (phase_ != phase::open || records_.size() >= limits_.max_in_flight) return 0;
+    std::size_t here = limits_.max_in_flight - records_.size();
+    if (!budget_) return here;
+    std::size_t used = budget_->used;
+    return used >= budget_->limit ? 0 : std::min(here, budget_->limit - used);
 }
 
 void peer_core::on_remainder(std::string_view text) {
@@ -123,6 +138,7 @@ void peer_core::on_request(const message& m, std::shared_ptr<batch> group) {
         failure why{error_code::internal, "too many requests in flight", json::object({{"reason", "overloaded"}})};
         record nobody;
         nobody.id = m.id;
+        nobody.stream = from_;
         nobody.group = std::move(group);
         if (nobody.group) ++nobody.group->unsettled;
         return write_answer(0, nobody, {}, &why);
@@ -131,6 +147,7 @@ void peer_core::on_request(const message& m, std::shared_ptr<batch> group) {
     serial request = next_serial_++;
     record& r = records_[request];
     r.id = m.id;
+    r.stream = from_;
     r.since = now_;
     if (watch_) r.kind = watch_->kind_of(m.method);
     if (budget_) ++budget_->used;
@@ -176,6 +193,7 @@ void peer_core::on_cancel(const json::value* params) {
     if (!planted::is(planted::frames_not_withdrawn)) counters_.withdrawn += take_back(request);
     if (!planted::is(planted::nested_not_dropped)) drop_nested(r);
     if (r.group) member_settled(r.group);
+    output_.unanswered(r.stream);  // after what had to be said about it
     check_progress_of_end();
 }
 
@@ -226,6 +244,7 @@ void peer_core::reject(const request_id& id, int code, const char* message, cons
     }
     record nobody;
     if (!open_ids_.contains(id)) nobody.id = id;
+    nobody.stream = from_;
     nobody.group = group;
     if (group) ++group->unsettled;
     failure why{code, message, {}};
@@ -239,8 +258,9 @@ void peer_core::reject_anonymously(int code, const char* message) {
         return;
     }
     if (!output_works()) return;
-    write_error(output_.begin(), {}, {code, message, {}});
-    finish_frame(0);
+    frame about{.what = frame::kind::error, .stream = from_, .code = code};
+    write_error(output_.begin(about), {}, {code, message, {}});
+    finish_frame(about);
 }
 
 // What a peer can provoke is limited in the log as well (J6).
@@ -375,9 +395,14 @@ void peer_core::write_answer(serial request, const record& r, text_pieces result
         append(r.group->answers.emplace_back(batch::answer{r.shielded ? request_id() : r.id, request, {}}).text);
         return member_settled(r.group);
     }
-    append(output_.begin());
     if (request == 0 && r.id.present()) request = next_serial_++;  // an answer of ours can be withdrawn as well
-    finish_frame(request, r.shielded ? request_id() : r.id);       // a shielded one cannot (B10)
+    frame about{.what = why ? frame::kind::error : frame::kind::result,
+                .owner = request,
+                .stream = r.stream,
+                .answers = r.shielded ? nullptr : &r.id,  // a shielded one cannot (B10)
+                .code = why ? why->code : 0};
+    append(output_.begin(about));
+    finish_frame(about);
 }
 
 void peer_core::member_settled(const std::shared_ptr<batch>& group) {
@@ -386,7 +411,8 @@ void peer_core::member_settled(const std::shared_ptr<batch>& group) {
 
 void peer_core::write_batch(std::shared_ptr<batch> group) {
     if (group->answers.empty() || !output_works()) return;
-    std::string& out = output_.begin();
+    frame about{.what = frame::kind::result, .owner = next_serial_++};
+    std::string& out = output_.begin(about);
     char before = '[';
     for (const batch::answer& each : group->answers) {
         out += before;
@@ -394,14 +420,13 @@ void peer_core::write_batch(std::shared_ptr<batch> group) {
         before = ',';
     }
     out += ']';
-    serial owner = next_serial_++;
-    group->frame = finish_frame(owner);
-    queued_batches_.emplace(owner, std::move(group));
+    group->frame = finish_frame(about);
+    queued_batches_.emplace(about.owner, std::move(group));
 }
 
-std::uint64_t peer_core::finish_frame(serial owner, request_id id) {
-    std::uint64_t number = output_.end(owner, std::move(id));
-    note_output();
+std::uint64_t peer_core::finish_frame(const frame& about) {
+    std::uint64_t number = output_.end(about);
+    if (!outbox_.empty()) note_output();
     return number;
 }
 
@@ -413,7 +438,7 @@ std::size_t peer_core::take_back(serial owner) {
 
 // Bytes were taken by the peer, or taken back by us.
 void peer_core::output_shrank() {
-    if (output_.size() < limits_.out_queue_soft) {
+    if (outbox_.size() < limits_.out_queue_soft) {
         paused_ = false;
         if (!parked_.empty()) unpark_all();
     }
@@ -421,20 +446,24 @@ void peer_core::output_shrank() {
     while (!queued_batches_.empty() && queued_batches_.begin()->second->frame < output_.first_to_withdraw()) {
         queued_batches_.erase(queued_batches_.begin());
     }
-    if (output_.empty() && !planted::is(planted::stall_clock_runs_on)) stall_deadline_.reset();
+    if (outbox_.empty() && !planted::is(planted::stall_clock_runs_on)) stall_deadline_.reset();
 }
 
 void peer_core::note_output() noexcept {
     if (!stall_deadline_) stall_deadline_ = after(now_, limits_.write_stall);
-    if (output_.size() >= limits_.out_queue) paused_ = true;
+    if (outbox_.size() >= limits_.out_queue) paused_ = true;
 }
 
 void peer_core::on_written(std::size_t bytes) {
     if (bytes == 0 || !output_works()) return;  // a write may be reported after the end
-    output_.wrote(bytes);
+    outbox_.wrote(bytes);
     stall_deadline_ = after(now_, limits_.write_stall);
     output_shrank();
-    if (output_.empty()) check_progress_of_end();
+    if (outbox_.empty()) check_progress_of_end();
+}
+
+void peer_core::on_drained() {
+    if (output_works() && !parked_.empty()) unpark_all();
 }
 
 // ---- what a handler says ----
@@ -475,42 +504,56 @@ void peer_core::send_progress(serial request, double progress, std::optional<dou
     }
     params += '}';
 
-    if (output_.size() >= limits_.out_queue_soft) {  // keep only the newest until there is room (J1)
+    if (output_.waiting(r.stream) >= limits_.out_queue_soft) {  // keep only the newest until there is room (J1)
         if (!r.parked_progress.empty()) ++counters_.merged_progress;
         r.parked_progress = std::move(params);
         parked_.insert(request);
         return;
     }
     unpark(request, r);
-    write_notification(output_.begin(), "notifications/progress", params);
-    finish_frame(request);
+    say(request, r, "notifications/progress", params);
+}
+
+void peer_core::say(serial request, const record& r, std::string_view method, std::string_view params) {
+    frame about{.what = frame::kind::said, .owner = request, .stream = r.stream};
+    write_notification(output_.begin(about), method, params);
+    finish_frame(about);
 }
 
 void peer_core::unpark(serial request, record& r) {
     if (r.parked_progress.empty()) return;
-    write_notification(output_.begin(), "notifications/progress", std::exchange(r.parked_progress, {}));
+    std::string params = std::exchange(r.parked_progress, {});
     parked_.erase(request);
-    finish_frame(request);
+    say(request, r, "notifications/progress", params);
 }
 
 void peer_core::unpark_all() {
-    while (!parked_.empty() && output_.size() < limits_.out_queue_soft) {
-        serial request = *parked_.begin();
-        unpark(request, records_.at(request));
+    for (auto at = parked_.begin(); at != parked_.end();) {
+        serial request = *at++;  // unpark takes it out
+        record& r = records_.at(request);
+        if (output_.waiting(r.stream) < limits_.out_queue_soft) unpark(request, r);
+    }
+}
+
+void peer_core::release_stream(serial request, duration retry) {
+    auto at = records_.find(request);
+    if (at != records_.end() && at->second.state == cell::open && output_works()) {
+        output_.release(at->second.stream, retry);
     }
 }
 
 void peer_core::send_scoped(serial request, std::string_view method, std::string_view params, bool droppable) {
-    if (!is_open(request) || !output_works()) {
+    auto at = records_.find(request);
+    if (at == records_.end() || at->second.state != cell::open || !output_works()) {
         ++counters_.dropped_late;
         return;
     }
-    if (output_.size() >= (droppable ? limits_.out_queue_soft : limits_.out_queue)) {
+    record& r = at->second;
+    if (output_.waiting(r.stream) >= (droppable ? limits_.out_queue_soft : limits_.out_queue)) {
         ++counters_.dropped_logs;
         return;
     }
-    write_notification(output_.begin(), method, params);
-    finish_frame(request);
+    say(request, r, method, params);
 }
 
 bool peer_core::notify(std::string_view method, std::string_view params, bool droppable) {
@@ -518,9 +561,10 @@ bool peer_core::notify(std::string_view method, std::string_view params, bool dr
         ++counters_.dropped_late;
         return true;
     }
-    if (droppable && output_.size() >= limits_.out_queue_soft) return false;
-    write_notification(output_.begin(), method, params);
-    finish_frame(0);
+    if (droppable && output_.waiting(0) >= limits_.out_queue_soft) return false;
+    frame about;
+    write_notification(output_.begin(about), method, params);
+    finish_frame(about);
     return true;
 }
 

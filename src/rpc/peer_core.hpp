@@ -139,7 +139,8 @@ protected:
 /// Not for several threads: one strand feeds it. After every event, carry out take_actions() and write pending output.
 class peer_core {
 public:
-    peer_core(role r, const limits& bounds, std::shared_ptr<flight_budget> budget = {});
+    /// Messages go to the outbox, for a driver to write, or to an outlet of the caller's, which outlives the core.
+    peer_core(role r, const limits& bounds, std::shared_ptr<flight_budget> budget = {}, outlet* elsewhere = nullptr);
     ~peer_core();
     peer_core(const peer_core&) = delete;
     peer_core& operator=(const peer_core&) = delete;
@@ -154,6 +155,8 @@ public:
 
     // The input.
     void on_line(std::string_view line);
+    /// The same for a message that was read by somebody else. What is said in reply goes to this stream.
+    void on_value(const json::value& v, stream_id from);
     /// A line longer than the limit was skipped; `beginning` is as much of it as was kept.
     void on_too_large(std::string_view beginning);
     /// What stood after the last newline when the input ended: served if it is a whole message (C10).
@@ -166,9 +169,11 @@ public:
     bool wants_pause() const noexcept { return paused_; }
 
     // The output.
-    std::string_view pending_output() const noexcept { return output_.pending(); }
+    std::string_view pending_output() const noexcept { return outbox_.pending(); }
     void on_written(std::size_t bytes);
     void on_write_error(std::string_view cause);
+    /// There is room again where messages went that are written elsewhere.
+    void on_drained();
 
     // Handlers. Each request named by start_handler is begun once and, if begin said so, finished once.
     /// True: run the handler. False: it was cancelled before it could start, and is forgotten.
@@ -188,6 +193,8 @@ public:
     /// A notification that belongs to the request; droppable ones (log messages) are dropped under pressure.
     void send_scoped(serial request, std::string_view method, std::string_view params, bool droppable);
     bool wants_progress(serial request) const noexcept;
+    /// See outlet::release.
+    void release_stream(serial request, duration retry);
 
     // Requests and notifications of our own.
     /// The identity of the call; its outcome comes as a `deliver`. 0: refused, and `why` says so. `parent` is the
@@ -208,6 +215,11 @@ public:
     /// The request can not be cancelled by the peer (initialize: B10).
     void shield(serial request) noexcept;
 
+    /// A request with this id is being handled.
+    bool in_flight(const request_id& id) const { return open_ids_.contains(id); }
+    /// So many more requests would be handled now.
+    std::size_t room() const noexcept;
+
     bool closed() const noexcept { return phase_ == phase::closed; }
     bool closing() const noexcept { return phase_ != phase::open; }
 
@@ -222,7 +234,7 @@ public:
     const counters& count() const noexcept { return counters_; }
     std::size_t running() const noexcept { return records_.size(); }
     std::size_t waiting() const noexcept { return calls_.size(); }
-    std::size_t queued_bytes() const noexcept { return output_.size(); }
+    std::size_t queued_bytes() const noexcept { return outbox_.size(); }
 
 private:
     enum class phase : unsigned char { open, draining, closing, closed };
@@ -246,6 +258,7 @@ private:
         bool shielded = false;
         bool fired = false;
         std::uint16_t kind = 0;  // for the watch
+        stream_id stream = 0;
         time_point since{};
         std::string progress_token;  // JSON text; empty: none wanted
         double last_progress = -std::numeric_limits<double>::infinity();
@@ -256,6 +269,7 @@ private:
 
     struct outbound {
         serial parent = 0;
+        stream_id stream = 0;  // of its parent
         bool cancellable = true;
         time_point idle_deadline;
         time_point total_deadline;
@@ -280,11 +294,12 @@ private:
     void member_settled(const std::shared_ptr<batch>& group);
     bool withdraw_answer(const request_id& id);
     bool withdraw_member(batch& group, const request_id& id);
-    std::uint64_t finish_frame(serial owner, request_id id = {});
+    std::uint64_t finish_frame(const frame& about);
     std::size_t take_back(serial owner);
     void output_shrank();
     void note_output() noexcept;
     void note(std::string text);
+    void say(serial request, const record& r, std::string_view method, std::string_view params);
     void unpark(serial request, record& r);
     void unpark_all();
 
@@ -295,7 +310,7 @@ private:
     void settle_call(serial call, call_outcome outcome);
     void erase_call(std::unordered_map<serial, outbound>::iterator at);
     void arm(serial call, outbound& c);
-    void tell_cancelled(serial call, std::string_view reason);
+    void tell_cancelled(serial call, stream_id on, std::string_view reason);
 
     std::vector<serial> records_in_order() const;
     void fail_calls(std::string_view cause);
@@ -320,7 +335,9 @@ private:
     std::size_t abandoned_ = 0;
 
     json::document document_;
-    outbox output_;
+    outbox outbox_;
+    outlet& output_;      // outbox_, or the caller's
+    stream_id from_ = 0;  // the stream of the message that is being read
     std::vector<action> actions_;
     serial next_serial_ = 1;
 

@@ -69,6 +69,7 @@ void peer_core::close(duration drain, serial from) {
         fire(from, r, stop_cause::closed, "connection closed by its own handler");
         take_back(from);  // after its parked progress is gone: room in the queue would bring that out
         if (r.group) member_settled(r.group);
+        output_.unanswered(r.stream);
     }
     if (phase_ == phase::closing) return;
     if (drain <= duration::zero() || open_ids_.empty()) return end_orderly();
@@ -90,7 +91,7 @@ void peer_core::end_abruptly(std::string_view cause) {
     if (phase_ == phase::closed && !planted::is(planted::closed_twice)) return;
     output_dead_ = true;
     input_open_ = false;
-    output_.clear();
+    outbox_.clear();
     queued_batches_.clear();
     parked_.clear();
     stall_deadline_.reset();
@@ -104,7 +105,10 @@ void peer_core::end_abruptly(std::string_view cause) {
         if (!records_.empty()) grace_deadline_ = after(now_, limits_.cleanup_grace);
         for (serial request : records_in_order()) {
             record& r = records_.at(request);
-            if (r.state == cell::open) settle(r, cell::dropped);
+            if (r.state == cell::open) {
+                settle(r, cell::dropped);
+                output_.unanswered(r.stream);
+            }
             r.nested.clear();
             fire(request, r, stop_cause::closed, cause);
         }
@@ -141,7 +145,7 @@ void peer_core::check_progress_of_end() {
     if (phase_ == phase::draining && open_ids_.empty()) return end_orderly();
     if (phase_ != phase::closing || !records_.empty()) return;
     grace_deadline_.reset();
-    if (!output_dead_ && !output_.empty()) {
+    if (!output_dead_ && !outbox_.empty()) {
         if (!final_deadline_) final_deadline_ = after(now_, limits_.final_write);
         return;
     }
@@ -158,7 +162,7 @@ void peer_core::abandon_handlers() {
 
 void peer_core::be_closed() {
     phase_ = phase::closed;
-    output_.clear();
+    outbox_.clear();
     queued_batches_.clear();
     drain_deadline_.reset();
     grace_deadline_.reset();

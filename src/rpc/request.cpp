@@ -119,11 +119,11 @@ void request::flush() {
     for (const saying& s : said) say_now(*p, s);
 }
 
-void request::finish(handler_outcome outcome) {
-    if (finished_.exchange(true)) return;
-    auto tell = [self = shared_from_this(), outcome = std::move(outcome)] {
+template <class F>
+void request::with_peer(F f) {
+    auto tell = [self = shared_from_this(), f = std::move(f)] {
         self->flush();
-        if (auto p = self->owner_.lock()) p->finish(self->id_, outcome);
+        if (auto p = self->owner_.lock()) f(*p);
     };
     if (loop_->here()) {
         tell();
@@ -132,15 +132,17 @@ void request::finish(handler_outcome outcome) {
     }
 }
 
+void request::finish(handler_outcome outcome) {
+    if (finished_.exchange(true)) return;
+    with_peer([id = id_, outcome = std::move(outcome)](peer& p) { p.finish(id, outcome); });
+}
+
 void request::close_connection() {
-    auto tell = [self = shared_from_this()] {
-        if (auto p = self->owner_.lock()) p->close({}, self->id_);
-    };
-    if (loop_->here()) {
-        tell();
-    } else {
-        loop_->post(std::move(tell));
-    }
+    with_peer([id = id_](peer& p) { p.close({}, id); });
+}
+
+void request::release_stream(duration retry) {
+    with_peer([id = id_, retry](peer& p) { p.release_stream(id, retry); });
 }
 
 void request::run(task<std::string> work) {

@@ -56,6 +56,8 @@ public:
 
     /// Ends the request. The first call counts.
     void finish(handler_outcome outcome);
+    /// See outlet::release.
+    void release_stream(duration retry);
     /// Closes the connection that the request came on (F6).
     void close_connection();
 
@@ -77,6 +79,9 @@ private:
         std::string text;  // message of progress, or params
         std::string method;
     };
+    /// On the loop, after what was said before: now, or soon.
+    template <class F>
+    void with_peer(F f);
     void say(saying s);
     void say_now(peer& p, const saying& s);
 

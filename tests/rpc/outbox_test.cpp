@@ -11,8 +11,9 @@ using namespace keel::rpc::test;
 namespace {
 
 void add(outbox& out, serial owner, std::string_view text, request_id id = {}) {
-    out.begin() += text;
-    out.end(owner, std::move(id));
+    frame about{.what = frame::kind::result, .owner = owner, .answers = id.present() ? &id : nullptr};
+    out.begin(about) += text;
+    out.end(about);
 }
 
 // Takes n bytes as the system would.
