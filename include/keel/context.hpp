@@ -127,6 +127,9 @@ public:
     /// Cancellation: the question is withdrawn.
     task<json::value> request(std::string method, json::value params, duration timeout = {});
 
+    /// Over HTTP with a client of 2025-11-25: its connection is let go, and it comes back for the rest after `retry`. For calls
+    /// that take long, behind proxies that do not like that. Does nothing elsewhere.
+    void release_stream(duration retry);
     /// Closes the connection this request came on. The request itself gets no answer.
     void close_connection();
 

@@ -221,7 +221,7 @@ private:
     void add_start_hook(std::function<detail::started_state()> f);
 
     struct impl;
-    friend struct serving;  // keel::main and the signal handling beside it
+    friend struct server_access;  // keel::main, HTTP
     std::shared_ptr<impl> impl_;
 };
 

@@ -34,7 +34,9 @@ public:
     std::size_t withdraw(serial owner) override;
     serial owner_of_answer(const request_id& id) const noexcept override;
     std::size_t waiting(stream_id) const noexcept override { return size(); }
-    void unanswered(stream_id) override {}
+    void unanswered(stream_id, const request_id&) override {}
+    bool may_ask(stream_id) const noexcept override { return true; }
+    void flush() override {}
     void release(stream_id, duration) override {}
     /// Everything, also a frame that is half written: the stream is dead.
     void clear() noexcept;

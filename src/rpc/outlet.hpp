@@ -54,7 +54,11 @@ public:
     /// Bytes that wait for the reader of this stream.
     virtual std::size_t waiting(stream_id on) const noexcept = 0;
     /// A request that came on this stream is over and gets no answer: it was cancelled, or its connection is gone.
-    virtual void unanswered(stream_id on) = 0;
+    virtual void unanswered(stream_id on, const request_id& id) = 0;
+    /// Would a request of ours on this stream reach the peer, and its answer us?
+    virtual bool may_ask(stream_id on) const noexcept = 0;
+    /// The turn is over: whatever was taken during it can be written together.
+    virtual void flush() = 0;
     /// The handler lets the client go; it will come back for the rest (HTTP, revision 2025-11-25).
     virtual void release(stream_id on, duration retry) = 0;
 

@@ -205,6 +205,7 @@ void peer::end_turn() {
 }
 
 void peer::flush() {
+    if (!wire_) return core_.flush();
     while (!write_blocked_ && !wire_closed_) {
         std::string_view pending = core_.pending_output();
         if (pending.empty()) return;

@@ -44,6 +44,10 @@ serial peer_core::call(serial parent, std::string_view method, json::value param
         asker = &at->second;
     }
     stream_id on = asker ? asker->stream : 0;
+    if (!output_.may_ask(on)) {
+        why = refused(error_kind::unavailable, "the client cannot be asked here: it hears one answer and nothing else");
+        return 0;
+    }
     if (output_.waiting(on) >= limits_.out_queue_soft) {
         why = refused(error_kind::unavailable, "the peer reads too slowly");
         return 0;

@@ -193,7 +193,7 @@ void peer_core::on_cancel(const json::value* params) {
     if (!planted::is(planted::frames_not_withdrawn)) counters_.withdrawn += take_back(request);
     if (!planted::is(planted::nested_not_dropped)) drop_nested(r);
     if (r.group) member_settled(r.group);
-    output_.unanswered(r.stream);  // after what had to be said about it
+    output_.unanswered(r.stream, r.id);  // after what had to be said about it
     check_progress_of_end();
 }
 

@@ -172,6 +172,8 @@ public:
     std::string_view pending_output() const noexcept { return outbox_.pending(); }
     void on_written(std::size_t bytes);
     void on_write_error(std::string_view cause);
+    /// What goes elsewhere can be written.
+    void flush() { output_.flush(); }
     /// There is room again where messages went that are written elsewhere.
     void on_drained();
 

@@ -69,7 +69,7 @@ void peer_core::close(duration drain, serial from) {
         fire(from, r, stop_cause::closed, "connection closed by its own handler");
         take_back(from);  // after its parked progress is gone: room in the queue would bring that out
         if (r.group) member_settled(r.group);
-        output_.unanswered(r.stream);
+        output_.unanswered(r.stream, r.id);
     }
     if (phase_ == phase::closing) return;
     if (drain <= duration::zero() || open_ids_.empty()) return end_orderly();
@@ -107,7 +107,7 @@ void peer_core::end_abruptly(std::string_view cause) {
             record& r = records_.at(request);
             if (r.state == cell::open) {
                 settle(r, cell::dropped);
-                output_.unanswered(r.stream);
+                output_.unanswered(r.stream, r.id);
             }
             r.nested.clear();
             fire(request, r, stop_cause::closed, cause);

@@ -51,6 +51,38 @@ command_line read_command_line(int argc, const char* const* argv) {
             line.endpoints.push_back(endpoint::unix_socket(value("a path")));
         } else if (word == "--tcp") {
             line.endpoints.push_back(endpoint::tcp(value("HOST:PORT")));
+        } else if (word == "--http") {
+            line.http.push_back(value("HOST:PORT"));
+        } else if (word == "--path") {
+            line.http_rules.path = value("a path");
+            if (!line.http_rules.path.starts_with('/') && line.problem.empty())
+                line.problem = "--path must begin with '/'";
+        } else if (word == "--tls-cert") {
+            line.http_rules.tls_certificate = value("a file");
+        } else if (word == "--tls-key") {
+            line.http_rules.tls_key = value("a file");
+        } else if (word == "--allow-origin") {
+            line.http_rules.allow_origins.push_back(value("an origin"));
+        } else if (word == "--allow-host") {
+            line.http_rules.allow_hosts.push_back(value("a host name"));
+        } else if (word == "--json") {
+            takes_none();
+            line.http_rules.answers = http_options::answer_form::json;
+        } else if (word == "--stateless") {
+            takes_none();
+            line.http_rules.stateless = true;
+        } else if (word == "--old-sse") {
+            takes_none();
+            line.http_rules.old_sse = true;
+        } else if (word == "--threads") {
+            std::string text = value("a number");
+            unsigned n = 0;
+            auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), n);
+            if (wrong != std::errc() || end != text.data() + text.size() || n == 0 || n > 1024) {
+                if (line.problem.empty()) line.problem = "--threads: not a number from 1 to 1024: " + text;
+            } else {
+                line.http_rules.threads = n;
+            }
         } else if (word == "--drain") {
             std::string text = value("a duration");
             line.drain = read_duration(text);
@@ -68,7 +100,9 @@ command_line read_command_line(int argc, const char* const* argv) {
             line.problem = "unknown option: " + std::string(argv[i]);
         }
     }
-    if (line.endpoints.empty()) line.endpoints.push_back(endpoint::stdio());
+    if (line.endpoints.empty() && line.http.empty()) line.endpoints.push_back(endpoint::stdio());
+    if (line.http_rules.tls_certificate.empty() != line.http_rules.tls_key.empty() && line.problem.empty())
+        line.problem = "--tls-cert and --tls-key go together";
     return line;
 }
 
@@ -81,6 +115,18 @@ std::string help_text(std::string_view program, const implementation& about) {
         "  --stdio             standard input and output; the program ends when that client does\n"
         "  --unix PATH         a Unix socket, one client per connection\n"
         "  --tcp HOST:PORT     a TCP socket; port 0 lets the system choose\n"
+        "  --http HOST:PORT    Streamable HTTP\n"
+        "\n"
+        "Over HTTP:\n"
+        "  --path PATH         the protocol's path (default: /mcp)\n"
+        "  --threads N         loops, each with a thread (default: one for each processor)\n"
+        "  --allow-host NAME   a further name under which clients reach this server; may be repeated\n"
+        "  --allow-origin URL  a web page's origin that may use this server; may be repeated\n"
+        "  --tls-cert FILE, --tls-key FILE\n"
+        "                      serve HTTPS; the files are read again when they change\n"
+        "  --json              answer with plain JSON only, never with event streams\n"
+        "  --stateless         no sessions for clients of the older revisions\n"
+        "  --old-sse           also serve the deprecated transport of 2024-11-05, at /sse and /messages\n"
         "\n"
         "  --drain DURATION    how long running calls may go on when input ends or on SIGTERM\n"
         "                      (2s, 500ms, 1m; default: none, or as long as it takes when input is a file)\n"

@@ -2,6 +2,7 @@
 
 // The command line of a server program.
 
+#include <keel/http_server.hpp>
 #include <keel/server.hpp>
 
 #include <optional>
@@ -13,6 +14,8 @@ namespace keel::server_side {
 
 struct command_line {
     std::vector<endpoint> endpoints;
+    std::vector<std::string> http;  // addresses
+    http_options http_rules;        // for all of them
     std::optional<duration> drain;
     log_level level = log_level::warning;
     bool help = false;

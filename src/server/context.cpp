@@ -56,6 +56,7 @@ void* context::find_state(std::type_index type) const {
     return found;
 }
 
+void context::release_stream(duration retry) { state_->request->release_stream(retry); }
 void context::close_connection() { state_->request->close_connection(); }
 
 task<json::value> context::request(std::string method, json::value params, duration timeout) {

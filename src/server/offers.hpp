@@ -2,6 +2,7 @@
 
 // The entries of a server's registries: what the user gave, checked, and made ready to be used.
 
+#include "protocol/mirrored_headers.hpp"
 #include "protocol/revision.hpp"
 #include "protocol/uri_template.hpp"
 #include "server/registry.hpp"
@@ -12,6 +13,7 @@
 #include <keel/tool.hpp>
 
 #include <string>
+#include <vector>
 
 namespace keel::server_side {
 
@@ -30,6 +32,7 @@ struct tool {
     bool check_output;
     schema input;
     schema output;
+    std::vector<protocol::mirrored_parameter> mirrored;  // arguments that come in headers too, over HTTP
 };
 
 /// Throws as the constructor of its offer does.

@@ -1,5 +1,6 @@
 #include "server/server_impl.hpp"
 
+#include <algorithm>
 #include <future>
 
 namespace keel {
@@ -60,17 +61,7 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
         } else if (sessions.size() >= core->options.max_connections) {
             refusal = "too many connections are open";
         } else {
-            key = next_session++;
-            s = std::make_shared<server_side::session>(
-                core,
-                [weak = weak_from_this(), shared = core, key, ended](const connection_end& end) {
-                    tell(*shared, ended, end);
-                    if (auto self = weak.lock()) self->session_ended(key, end);
-                },
-                std::move(principal));
-            served& mine = sessions[key];
-            mine.session = s;
-            mine.loop = on;
+            s = make_session(on, ended, std::move(principal), false, key);
         }
     }
     if (!s) {
@@ -91,6 +82,51 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
         session_ended(key, gone);
         tell(*core, ended, gone);
     }
+}
+
+std::shared_ptr<server_side::session> server::impl::make_session(std::shared_ptr<keel::loop> on,
+                                                                 std::function<void(const connection_end&)> ended,
+                                                                 std::string principal, bool own_streams,
+                                                                 std::uint64_t& key) {
+    key = next_session++;
+    auto s = std::make_shared<server_side::session>(
+        core,
+        [weak = weak_from_this(), shared = core, key, ended = std::move(ended)](const connection_end& end) {
+            tell(*shared, ended, end);
+            if (auto self = weak.lock()) self->session_ended(key, end);
+        },
+        std::move(principal), own_streams);
+    served& mine = sessions[key];
+    mine.session = s;
+    mine.loop = std::move(on);
+    return s;
+}
+
+std::shared_ptr<server_side::session> server::impl::attach(std::shared_ptr<keel::loop> on,
+                                                           std::function<void(const connection_end&)> ended) {
+    std::lock_guard lock(mutex);
+    if (stopping) return nullptr;
+    std::uint64_t key = 0;
+    return make_session(std::move(on), std::move(ended), {}, true, key);
+}
+
+bool server::impl::add_service(std::shared_ptr<service> s) {
+    std::lock_guard lock(mutex);
+    if (stopping) return false;
+    services.push_back(std::move(s));
+    return true;
+}
+
+void server::impl::service_ended(const service* s) {
+    std::shared_ptr<service> ended;  // let go of outside the lock
+    {
+        std::lock_guard lock(mutex);
+        auto at = std::find_if(services.begin(), services.end(), [&](const auto& each) { return each.get() == s; });
+        if (at == services.end()) return;
+        ended = std::move(*at);
+        services.erase(at);
+    }
+    check_idle();
 }
 
 // A callback's failure is its own: what comes after it still happens.
@@ -241,9 +277,11 @@ void server::impl::open(const std::shared_ptr<epoll_loop>& on, const endpoint& w
 void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
     std::vector<std::pair<std::uint64_t, served>> all;
     std::vector<listening> closing;
+    std::vector<std::shared_ptr<service>> serving;
     {
         std::lock_guard lock(mutex);
         stopping = true;
+        serving = services;
         all.assign(sessions.begin(), sessions.end());
         closing.swap(listeners);
     }
@@ -263,6 +301,7 @@ void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
             session_ended(key, gone);
         }
     }
+    for (const auto& each : serving) each->stop(drain);
     check_idle();
 }
 

@@ -18,6 +18,17 @@
 
 namespace keel {
 
+/// Something that serves clients in a way of its own, HTTP for instance, and is to be stopped with the server.
+class service {
+public:
+    service() = default;
+    service(const service&) = delete;
+    service& operator=(const service&) = delete;
+    virtual ~service() = default;
+    /// Begins to stop, after the server's sessions have been told. `service_ended` follows. Any thread.
+    virtual void stop(duration drain) = 0;
+};
+
 /// Threads: add, stop and wait come from any thread and meet the loops in `mutex`. Nothing is called while it is held.
 struct server::impl : std::enable_shared_from_this<server::impl> {
     impl(implementation about, server_options options);
@@ -26,6 +37,14 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     /// Serves one connection on a loop. Any thread.
     void serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connection> wire, const limits& bounds,
                std::function<void(const connection_end&)> ended, std::string principal = {});
+    /// A session without a wire, known to the server until it has ended; the caller starts it, on its loop. None while the
+    /// server is stopping. `ended` is called on that loop.
+    std::shared_ptr<server_side::session> attach(std::shared_ptr<keel::loop> on,
+                                                 std::function<void(const connection_end&)> ended);
+    /// False: the server is stopping.
+    bool add_service(std::shared_ptr<service> s);
+    void service_ended(const service* s);
+
     /// Opens an endpoint on a loop, whose thread calls this. Throws when the address cannot be used.
     /// `stdio_ended` is called when the client on standard input and output is gone.
     void open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given,
@@ -75,6 +94,7 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     std::map<std::uint64_t, served> sessions;
     std::uint64_t next_session = 1;
     std::vector<listening> listeners;
+    std::vector<std::shared_ptr<service>> services;
     std::string address;
     bool stopping = false;
     connection_end last;
@@ -92,9 +112,18 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     std::thread background_thread;
 
 private:
-    bool idle() const noexcept { return sessions.empty() && listeners.empty(); }
+    bool idle() const noexcept { return sessions.empty() && listeners.empty() && services.empty(); }
+    std::shared_ptr<server_side::session> make_session(std::shared_ptr<keel::loop> on,
+                                                       std::function<void(const connection_end&)> ended,
+                                                       std::string principal, bool own_streams, std::uint64_t& key);
     void session_ended(std::uint64_t key, const connection_end& end);
     void check_idle();
+};
+
+/// For those parts of the library that serve in their own way.
+struct server_access {
+    using impl = server::impl;
+    static const std::shared_ptr<impl>& of(server& s) noexcept { return s.impl_; }
 };
 
 }  // namespace keel

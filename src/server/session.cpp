@@ -8,10 +8,10 @@ constexpr unsigned reports_per_second = 20;  // what a peer can make us log (J6)
 }  // namespace
 
 session::session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
-                 std::string principal)
+                 std::string principal, bool own_streams)
     : server_(std::move(server)), ended_(std::move(ended)),
       principal_(std::make_shared<const std::string>(std::move(principal))), states_(server_->states()),
-      subscriber_(*server_), keep_alive_(*server_) {}
+      subscriber_(*server_, !own_streams), keep_alive_(*server_) {}
 
 void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
     peer_ =
@@ -20,6 +20,14 @@ void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, 
     subscriber_.start(peer_);
     peer_->start();
     if (close_due_) close({});  // it was closed while it was on its way to its loop
+}
+
+void session::start(std::shared_ptr<loop> on, rpc::outlet& out, const limits& bounds) {
+    own_streams_ = true;
+    peer_ = std::make_shared<rpc::peer>(std::move(on), out, rpc::role::server, bounds, server_->budget, *this);
+    peer_->core().watch(*this);
+    subscriber_.start(peer_);
+    if (close_due_) close({});
 }
 
 void session::close(duration drain, std::shared_ptr<void> keep) {

@@ -33,10 +33,22 @@ struct list_text {
 /// Lives on its loop. Kept by the server until `ended` is called, which is the last thing it does.
 class session final : public rpc::peer_user, private rpc::request_watch, public std::enable_shared_from_this<session> {
 public:
+    /// `own_streams`: each request has a stream of its own to the client (HTTP), so that its end needs no words.
     session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
-            std::string principal = {});
+            std::string principal = {}, bool own_streams = false);
 
     void start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds);
+
+    // Without a wire, for HTTP, which has its own framing. `out` outlives the session.
+    void start(std::shared_ptr<loop> on, rpc::outlet& out, const limits& bounds);
+    rpc::peer& peer() noexcept { return *peer_; }
+    /// Who sends what comes from now on.
+    void set_principal(std::shared_ptr<const std::string> who) noexcept { principal_ = std::move(who); }
+    /// The handshake of an older client is done.
+    bool initialized() const noexcept { return era_ == era::legacy; }
+    protocol::revision negotiated() const noexcept { return client_->revision; }
+    /// Serves requests of this older revision without a handshake. Nothing is known of such a client, so it is not asked.
+    void be_stateless(protocol::revision r);
     /// `keep` is held until the session has ended.
     void close(duration drain, std::shared_ptr<void> keep = {});
     bool closed() const noexcept { return !peer_ || peer_->closed(); }
@@ -94,10 +106,12 @@ private:
     std::function<void(const connection_end&)> ended_;
     std::shared_ptr<rpc::peer> peer_;
     std::shared_ptr<void> keep_;
-    const std::shared_ptr<const std::string> principal_;
+    std::shared_ptr<const std::string> principal_;
     const std::shared_ptr<const started_states> states_;
 
     era era_ = era::unknown;
+    bool own_streams_ = false;
+    bool stateless_ = false;
     bool close_due_ = false;                        // closed before it was started
     std::shared_ptr<detail::client_facts> client_;  // legacy: of the whole session
 

@@ -24,7 +24,7 @@ void session::initialize(rpc::serial id, const json::value& params) {
         return refuse_version(id, "this connection speaks " + std::string(protocol::name_of(protocol::latest)),
                               asked.value_or(""));
     }
-    if (era_ == era::legacy) return reject(id, error_code::invalid_request, "already initialized");
+    if (era_ == era::legacy && !stateless_) return reject(id, error_code::invalid_request, "already initialized");
     if (!asked) return reject(id, error_code::invalid_params, "protocolVersion: expected string");
     if (!params["capabilities"].is_object())
         return reject(id, error_code::invalid_params, "capabilities: expected object");
@@ -50,9 +50,18 @@ void session::initialize(rpc::serial id, const json::value& params) {
         if (!json::write_string(result, server_->options.instructions)) result += R"("")";
     }
     result += '}';
-    keep_alive_.start(peer_, server_->options.keep_alive);
-    subscriber_.begin_legacy(agreed, server_->offers_resources(), server_->offers_prompts());
+    // Over HTTP a silent client is the usual case, and there may be no stream to ask it on: its session expires instead.
+    if (!own_streams_) keep_alive_.start(peer_, server_->options.keep_alive);
+    if (!stateless_) subscriber_.begin_legacy(agreed, server_->offers_resources(), server_->offers_prompts());
     peer_->finish(id, result);
+}
+
+void session::be_stateless(revision r) {
+    if (stateless_ && client_->revision == r) return;
+    stateless_ = true;
+    era_ = era::legacy;
+    client_ = std::make_shared<detail::client_facts>();
+    client_->revision = r;
 }
 
 void session::set_log_level(const incoming& in) {

@@ -57,6 +57,10 @@ tool::tool(detail::tool_entry entry)
       check_output(!entry.decoding_suffices) {
     check_name(about);
     input = compile(about, "input_schema", about.input_schema);
+    auto headers = protocol::mirrored_parameters(about.input_schema);
+    if (auto* wrong = std::get_if<protocol::mirrored_schema_error>(&headers))
+        refuse(about, "input_schema", wrong->what);
+    mirrored = std::get<std::vector<protocol::mirrored_parameter>>(std::move(headers));
     if (about.input_schema["type"].if_string() != std::string_view("object")) {
         refuse(about, "input_schema", "must have \"type\": \"object\"");
     }

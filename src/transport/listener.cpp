@@ -6,6 +6,7 @@
 
 #include <sys/stat.h>
 
+#include <limits>
 #include <string>
 
 namespace keel {
@@ -19,12 +20,12 @@ constexpr auto pause_when_exhausted = std::chrono::milliseconds(100);
 // Per turn, so that a flood of peers does not starve those who are already here.
 constexpr int accepts_per_turn = 16;
 
+/// What becomes of an accepted socket.
+using taker = std::function<void(descriptor socket, std::string name)>;
+
 class socket_listener final : public listener, private reactor::watcher {
 public:
-    socket_listener(reactor& r, descriptor socket, accepted on_accept, listen_options options)
-        : reactor_(r.shared_from_this()), socket_(std::move(socket)),
-          on_accept_(std::make_shared<accepted>(std::move(on_accept))), shared_(std::make_shared<shared_state>()),
-          max_(options.max_connections) {
+    socket_listener(reactor& r, descriptor socket) : reactor_(r.shared_from_this()), socket_(std::move(socket)) {
         shared_->owner = this;
         sockaddr_storage address{};
         socklen_t size = sizeof address;
@@ -33,10 +34,28 @@ public:
             address_ = address_of(address, size);
             name_ = "tcp " + address_.text();
         }
+    }
+    ~socket_listener() override { close(); }
+
+    /// Sockets become connections on the same loop, of which there may be so many at a time.
+    void make_connections(accepted on_accept, const listen_options& options) {
+        max_ = options.max_connections;
+        give_to([this, on_accept = std::move(on_accept)](descriptor peer, std::string name) {
+            ++shared_->open;
+            auto made = std::make_unique<fd_connection>(*reactor_, std::move(peer), std::move(name), [state = shared_] {
+                --state->open;
+                if (state->owner) state->owner->adjust();
+            });
+            on_accept(std::move(made));
+        });
+    }
+    void give_to(taker t, std::string no_room = {}) {
+        taker_ = std::make_shared<taker>(std::move(t));
+        no_room_ = std::move(no_room);
+        reserve();
         watch_ = reactor_->watch_descriptor(socket_.get(), *this);
         watch_->want(reactor::readable);
     }
-    ~socket_listener() override { close(); }
 
     /// The socket's file is ours to remove.
     void owns_file(const std::string& path) {
@@ -70,34 +89,45 @@ private:
 
     void on_ready(unsigned) override {
         auto state = shared_;
-        auto call = on_accept_;  // it may destroy us
+        auto take = taker_;  // it may destroy us
         for (int i = 0; i < accepts_per_turn && state->owner; ++i) {
             if (state->open >= max_) return adjust();
             sockaddr_storage address{};
             socklen_t size = sizeof address;
-            descriptor peer(
-                ::accept4(socket_.get(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+            descriptor peer = accept(&address, &size);
             if (!peer) {
-                if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) wait_for_room();
+                if (is_exhausted() && !send_away()) wait_for_room();
                 // Anything else is "nothing there", or the failure of one peer that left before we came.
                 return;
             }
-            std::unique_ptr<connection> made = wrap(std::move(peer), address, size);
-            (*call)(std::move(made));
+            std::string name = name_;
+            if (address.ss_family != AF_UNIX) {
+                send_at_once(peer.get());
+                name = "tcp " + address_of(address, size).text();
+            }
+            (*take)(std::move(peer), std::move(name));
         }
     }
 
-    std::unique_ptr<connection> wrap(descriptor peer, const sockaddr_storage& address, socklen_t size) {
-        std::string name = name_;
-        if (address.ss_family != AF_UNIX) {
-            send_at_once(peer.get());
-            name = "tcp " + address_of(address, size).text();
-        }
-        ++shared_->open;
-        return std::make_unique<fd_connection>(*reactor_, std::move(peer), std::move(name), [state = shared_] {
-            --state->open;
-            if (state->owner) state->owner->adjust();
-        });
+    descriptor accept(sockaddr_storage* address, socklen_t* size) noexcept {
+        return descriptor(
+            ::accept4(socket_.get(), reinterpret_cast<sockaddr*>(address), size, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    }
+    static bool is_exhausted() noexcept {
+        return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+    }
+
+    // One descriptor is kept for the time when there are no others: so whoever comes then can be told.
+    void reserve() noexcept {
+        if (!no_room_.empty() && !reserve_) reserve_ = descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    }
+    bool send_away() noexcept {
+        if (!reserve_) return false;
+        reserve_.reset();
+        descriptor peer = accept(nullptr, nullptr);
+        if (peer) say_and_close(std::move(peer), no_room_);
+        reserve();
+        return static_cast<bool>(reserve_);
     }
 
     void adjust() {
@@ -107,6 +137,7 @@ private:
     void wait_for_room() {
         retry_ = reactor_->start_timer(reactor_->now() + pause_when_exhausted, [this] {
             retry_ = 0;
+            reserve();
             adjust();
         });
         adjust();
@@ -114,9 +145,11 @@ private:
 
     std::shared_ptr<reactor> reactor_;
     descriptor socket_;
-    std::shared_ptr<accepted> on_accept_;  // shared with the turn that is calling it
-    std::shared_ptr<shared_state> shared_;
-    std::size_t max_;
+    std::shared_ptr<taker> taker_;  // shared with the turn that is calling it
+    std::shared_ptr<shared_state> shared_ = std::make_shared<shared_state>();
+    std::size_t max_ = std::numeric_limits<std::size_t>::max();
+    std::string no_room_;
+    descriptor reserve_;
     std::string name_;
     tcp_address address_;
     std::string path_;
@@ -158,14 +191,15 @@ std::unique_ptr<listener> listen_unix(loop& l, const std::string& path, listener
         throw_errno("cannot listen on " + path);
     }
     if (::listen(socket.get(), SOMAXCONN) != 0) throw_errno("cannot listen on " + path);
-    auto made = std::make_unique<socket_listener>(r, std::move(socket), std::move(on_accept), options);
+    auto made = std::make_unique<socket_listener>(r, std::move(socket));
     made->owns_file(path);
+    made->make_connections(std::move(on_accept), options);
     return made;
 }
 
-std::unique_ptr<listener> listen_tcp(loop& l, const tcp_address& where, listener::accepted on_accept,
-                                     listen_options options) {
-    reactor& r = reactor_of(l);
+namespace {
+
+std::unique_ptr<socket_listener> bind_tcp(reactor& r, const tcp_address& where) {
     addresses found = resolve(where, AI_PASSIVE);
     int error = 0;
     for (addrinfo* a = found.get(); a; a = a->ai_next) {
@@ -176,9 +210,36 @@ std::unique_ptr<listener> listen_tcp(loop& l, const tcp_address& where, listener
             error = errno;
             continue;
         }
-        return std::make_unique<socket_listener>(r, std::move(socket), std::move(on_accept), options);
+        return std::make_unique<socket_listener>(r, std::move(socket));
     }
     throw std::system_error(error, std::generic_category(), "cannot listen on " + where.text());
 }
+
+}  // namespace
+
+std::unique_ptr<listener> listen_tcp(loop& l, const tcp_address& where, listener::accepted on_accept,
+                                     listen_options options) {
+    auto made = bind_tcp(reactor_of(l), where);
+    made->make_connections(std::move(on_accept), options);
+    return made;
+}
+
+namespace transport {
+
+std::unique_ptr<listener> listen_tcp_sockets(loop& l, const tcp_address& where,
+                                             std::function<void(descriptor, std::string)> taken, std::string no_room) {
+    auto made = bind_tcp(reactor_of(l), where);
+    made->give_to(std::move(taken), std::move(no_room));
+    return made;
+}
+
+void say_and_close(descriptor socket, std::string_view words) noexcept {
+    if (::send(socket.get(), words.data(), words.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) return;
+    ::shutdown(socket.get(), SHUT_WR);
+    char waste[4096];
+    for (int turns = 0; turns < 16 && ::recv(socket.get(), waste, sizeof waste, MSG_DONTWAIT) > 0;) ++turns;
+}
+
+}  // namespace transport
 
 }  // namespace keel

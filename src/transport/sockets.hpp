@@ -10,8 +10,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace keel::transport {
 
@@ -28,6 +30,14 @@ addresses resolve(const tcp_address&, int flags);
 
 /// Of either end of a socket; empty host when it has none.
 tcp_address address_of(const sockaddr_storage&, socklen_t size);
+
+/// Sockets as they are accepted, for those who make something of their own of them. When the process has no descriptor left,
+/// whoever comes is told `no_room` and sent away.
+std::unique_ptr<listener> listen_tcp_sockets(loop&, const tcp_address&,
+                                             std::function<void(descriptor, std::string name)> taken,
+                                             std::string no_room);
+/// Politely: what the peer has sent is taken, so that no reset overtakes our words.
+void say_and_close(descriptor socket, std::string_view words) noexcept;
 
 descriptor open_socket(int family);
 void send_at_once(int tcp_socket) noexcept;

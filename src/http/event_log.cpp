@@ -1,0 +1,61 @@
+#include "http/event_log.hpp"
+
+#include <charconv>
+
+namespace keel::http {
+
+namespace {
+// What an entry costs beside its text.
+constexpr std::size_t overhead = 64;
+}  // namespace
+
+std::uint64_t event_log::add(rpc::stream_id stream, std::string_view data) {
+    std::uint64_t number = next_++;
+    span& s = streams_[stream];
+    if (s.first == 0) s.first = number;
+    s.last = number;
+    bytes_ += data.size() + overhead;
+    events_.push_back({stream, number, std::string(data)});
+    while (!events_.empty() && (events_.size() > max_events_ || bytes_ > max_bytes_)) evict_oldest();
+    return number;
+}
+
+void event_log::evict_oldest() {
+    const entry& e = events_.front();
+    auto at = streams_.find(e.stream);
+    if (at != streams_.end()) at->second.evicted = e.number;
+    bytes_ -= e.data.size() + overhead;
+    events_.pop_front();
+}
+
+std::string event_log::id_of(rpc::stream_id stream, std::uint64_t number) {
+    return std::to_string(stream) + '-' + std::to_string(number);
+}
+
+std::optional<event_log::position> event_log::read_id(std::string_view id) {
+    position p;
+    const char* end = id.data() + id.size();
+    auto first = std::from_chars(id.data(), end, p.stream);
+    if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return std::nullopt;
+    auto second = std::from_chars(first.ptr + 1, end, p.number);
+    if (second.ec != std::errc() || second.ptr != end || id_of(p.stream, p.number) != id) return std::nullopt;
+    return p;
+}
+
+bool event_log::can_resume(const position& from) const {
+    auto at = streams_.find(from.stream);
+    if (at == streams_.end()) return false;
+    const span& s = at->second;
+    return from.number >= s.first && from.number <= s.last && from.number >= s.evicted;
+}
+
+void event_log::forget(rpc::stream_id stream) {
+    streams_.erase(stream);
+    std::erase_if(events_, [&](const entry& e) {
+        if (e.stream != stream) return false;
+        bytes_ -= e.data.size() + overhead;
+        return true;
+    });
+}
+
+}  // namespace keel::http

@@ -1,0 +1,63 @@
+#include "http/service.hpp"
+
+#include <keel/http_server.hpp>
+
+#include <thread>
+
+namespace keel {
+
+struct http_server::impl {
+    impl(server& s, http_options o) : work(std::make_shared<http::service>(s, std::move(o))) {}
+
+    /// Once: a service that has ended does not begin again.
+    void begin() {
+        std::lock_guard lock(mutex);
+        if (begun) throw std::logic_error("keel: http_server::start was called twice");
+        work->server->begin();
+        begun = true;
+    }
+    unsigned lanes() const {
+        unsigned n = work->options.threads;
+        return n > 0 ? n : std::max(1U, std::thread::hardware_concurrency());
+    }
+
+    std::shared_ptr<http::service> work;
+    std::mutex mutex;
+    bool begun = false;
+};
+
+http_server::http_server(server& s, http_options options) : impl_(std::make_shared<impl>(s, std::move(options))) {}
+
+http_server::~http_server() {
+    impl_->work->stop({});
+    // In a handler it cannot wait for itself; what is left keeps what it needs.
+    if (impl_->work->in_own_thread()) return;
+    impl_->work->wait();
+    impl_->work->join();
+}
+
+void http_server::start(const std::string& address) {
+    impl_->begin();
+    impl_->work->open_in_background(address, impl_->lanes());
+}
+
+void http_server::start(const std::string& address, std::shared_ptr<loop> on) {
+    impl_->begin();
+    impl_->work->open(address, std::move(on), impl_->lanes());
+}
+
+std::string http_server::url() const { return impl_->work->url(); }
+
+void http_server::stop(duration drain) {
+    if (impl_->work->in_own_thread() || impl_->work->server->in_handler()) {
+        throw std::logic_error("keel: http_server::stop was called in a handler, where it would wait for itself");
+    }
+    impl_->work->stop(drain);
+    impl_->work->wait();
+}
+
+void http_server::reload_certificate() {
+    if (impl_->work->tls) impl_->work->tls->reload();
+}
+
+}  // namespace keel

@@ -1,0 +1,160 @@
+#include "http/legacy_request.hpp"
+
+#include "http/legacy_session.hpp"
+#include "http/service.hpp"
+
+#include <openssl/rand.h>
+
+#include <charconv>
+#include <stdexcept>
+
+namespace keel::http {
+
+namespace {
+
+constexpr std::string_view json_type = "application/json";
+constexpr int session_not_found = -32001;
+constexpr std::size_t random_bytes = 18;  // 24 characters
+
+void refuse(const legacy_request& r, int status, int code, std::string_view message, const rpc::request_id& id = {},
+            std::string_view headers = {}) {
+    std::string text;
+    rpc::write_error(text, id, {code, std::string(message), {}});
+    r.answer->respond(status, json_type, text, headers);
+}
+
+/// Unguessable, and it says on which lane the session lives: nobody has to look it up in a place shared by all.
+std::string new_id(unsigned lane) {
+    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    unsigned char random[random_bytes];
+    if (RAND_bytes(random, sizeof random) != 1) throw std::runtime_error("no random numbers to be had");
+    std::string id;
+    for (std::size_t i = 0; i < random_bytes; i += 3) {
+        unsigned group = static_cast<unsigned>(random[i] << 16 | random[i + 1] << 8 | random[i + 2]);
+        for (int shift = 18; shift >= 0; shift -= 6) id += digits[(group >> shift) & 63];
+    }
+    return id + '.' + std::to_string(lane);
+}
+
+lane* lane_named(service& all, std::string_view id) {
+    std::size_t dot = id.rfind('.');
+    if (dot == std::string_view::npos) return nullptr;
+    std::size_t index = 0;
+    auto [end, problem] = std::from_chars(id.data() + dot + 1, id.data() + id.size(), index);
+    if (problem != std::errc() || end != id.data() + id.size() || index >= all.lanes()) return nullptr;
+    return &all.lane_of(static_cast<unsigned>(index));
+}
+
+/// Every message of a body, or why it is none. An error is answered.
+bool read_messages(const legacy_request& r, const json::value& body, protocol::revision rev, std::size_t max_batch,
+                   std::vector<rpc::message>& out) {
+    bool batch = body.is_array();
+    if (batch && (!protocol::has_batches(rev) || body.empty() || body.size() > max_batch)) {
+        const char* why = !protocol::has_batches(rev) ? "batches are not part of this protocol revision"
+                          : body.empty()              ? "empty batch"
+                                                      : "batch too large";
+        refuse(r, 400, error_code::invalid_request, why);
+        return false;
+    }
+    auto add = [&](const json::value& each) {
+        rpc::message m = rpc::classify(each);
+        const char* why = m.kind == rpc::message_kind::invalid ? m.problem : nullptr;
+        if (m.kind == rpc::message_kind::request && m.method == "initialize") {
+            why = batch ? "initialize cannot be part of a batch" : "already initialized";  // H17
+        }
+        if (!why) return out.push_back(std::move(m)), true;
+        refuse(r, 400, m.kind == rpc::message_kind::invalid ? m.code : error_code::invalid_request, why, m.id);
+        return false;
+    };
+    if (!batch) return add(body);
+    for (const json::value& each : body.items()) {
+        if (!add(each)) return false;
+    }
+    return true;
+}
+
+/// On the session's lane.
+void deliver(lane& home, const legacy_request& r) {
+    auto session = home.find_session(r.session_id);
+    if (!session || session->ended() || !session->belongs_to(r.credential)) {
+        return refuse(r, 404, session_not_found, "session not found");
+    }
+    if (home.stopping()) return refuse(r, 503, error_code::internal, "server shutting down");
+    if (r.principal) session->session().set_principal(r.principal);
+    switch (r.what) {
+        case legacy_request::kind::end:
+            session->end("the session was ended by its client");
+            return r.answer->respond(200, {}, {});
+        case legacy_request::kind::listen: return session->listen(r.last_event_id, r.answer);
+        case legacy_request::kind::post: break;
+    }
+    const limits& bounds = home.shared.server->core->options.limits;
+    const json::value* body = r.parsed ? r.parsed : home.document.read(r.body, {.max_depth = bounds.max_depth});
+    if (!body) return refuse(r, 400, error_code::parse, "not JSON");  // it was read once already
+    std::vector<rpc::message> messages;
+    bool early = !session->session().initialized();  // the transport of 2024-11-05: its handshake comes this way too
+    if (early) messages.push_back(rpc::classify(*body));
+    else if (!read_messages(r, *body, session->session().negotiated(), bounds.max_batch, messages)) return;
+    session->post(*body, messages, r.answer);
+}
+
+}  // namespace
+
+void hand_over(lane& here, const legacy_request& r) {
+    lane* home = lane_named(here.shared, r.session_id);
+    if (!home) return refuse(r, 404, session_not_found, "session not found");
+    if (home == &here) return deliver(here, r);
+    // What the request points to is gone when the other loop gets to it.
+    struct kept {
+        std::string session_id, credential, last_event_id, body;
+    };
+    auto copy = std::make_shared<kept>(
+        kept{std::string(r.session_id), std::string(r.credential), std::string(r.last_event_id), std::string(r.body)});
+    bool posted = home->loop->post([home, copy, what = r.what, principal = r.principal, answer = r.answer] {
+        legacy_request there;
+        there.what = what;
+        there.session_id = copy->session_id;
+        there.credential = copy->credential;
+        there.last_event_id = copy->last_event_id;
+        there.body = copy->body;
+        there.principal = principal;
+        there.answer = answer;
+        deliver(*home, there);
+        home->flush_dirty();
+    });
+    if (!posted) refuse(r, 503, error_code::internal, "server shutting down");
+}
+
+namespace {
+
+std::shared_ptr<legacy_session> make_session(lane& here, const legacy_request& r, const rpc::request_id& id,
+                                             bool one_stream) {
+    service& all = here.shared;
+    std::shared_ptr<legacy_session> made;
+    if (here.stopping()) {
+        refuse(r, 503, error_code::internal, "server shutting down", id);
+    } else if (all.counters.sessions.load() >= all.options.limits.max_sessions) {
+        refuse(r, 503, error_code::internal, "too many sessions are open", id, "Retry-After: 10\r\n");
+    } else {
+        made = legacy_session::create(here, new_id(here.index), std::string(r.credential), one_stream);
+        if (!made) refuse(r, 503, error_code::internal, "server shutting down", id);
+        else if (r.principal) made->session().set_principal(r.principal);
+    }
+    return made;
+}
+
+}  // namespace
+
+void open_session(lane& here, const legacy_request& r) {
+    auto made = make_session(here, r, rpc::classify(*r.parsed).id, false);
+    if (made && made->open(*r.parsed, r.answer)) here.add_session(std::move(made));  // H1: not before it has succeeded
+}
+
+void open_old_session(lane& here, const legacy_request& r) {
+    auto made = make_session(here, r, {}, true);
+    if (!made) return;
+    here.add_session(made);
+    made->listen_old(here.shared.options.message_path, r.answer);
+}
+
+}  // namespace keel::http

@@ -1,0 +1,37 @@
+#pragma once
+
+// A request of an older client on its way to its session, which may live on another loop.
+
+#include "http/exchange.hpp"
+
+#include <keel/json.hpp>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace keel::http {
+
+class lane;
+class service;
+
+struct legacy_request {
+    enum class kind : unsigned char { post, listen, end };
+    kind what = kind::post;
+    std::string_view session_id = {};
+    std::string_view credential = {};
+    std::string_view last_event_id = {};
+    std::string_view body = {};
+    const json::value* parsed = nullptr;  // the body, if it has been read
+    std::shared_ptr<const std::string> principal = {};
+    std::shared_ptr<exchange> answer = {};
+};
+
+/// Hands it to the session's lane; 404 when there is none. `here` is the lane of the connection.
+void hand_over(lane& here, const legacy_request& r);
+/// The first message: makes a session on this lane, if all goes well.
+void open_session(lane& here, const legacy_request& r);
+/// The same for the transport of 2024-11-05, whose session begins with its stream.
+void open_old_session(lane& here, const legacy_request& r);
+
+}  // namespace keel::http

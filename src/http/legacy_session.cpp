@@ -1,0 +1,366 @@
+#include "http/legacy_session.hpp"
+
+#include "http/service.hpp"
+#include "http/sse_writer.hpp"
+
+#include <keel/error.hpp>
+
+namespace keel::http {
+
+namespace {
+
+using rpc::frame;
+using rpc::stream_id;
+using answer_form = http_options::answer_form;
+
+constexpr std::string_view json_type = "application/json";
+constexpr stream_id in_general = 0;
+constexpr std::size_t most_idle_streams = 4;  // H12
+constexpr int session_not_found = -32001;     // what other servers of these revisions say
+
+std::string error_text(int code, std::string_view message, const rpc::request_id& id = {}, json::value data = {}) {
+    std::string text;
+    rpc::write_error(text, id, {code, std::string(message), std::move(data)});
+    return text;
+}
+
+bool is_answer(const frame& about) noexcept {
+    return about.what == frame::kind::result || about.what == frame::kind::error;
+}
+
+}  // namespace
+
+legacy_session::legacy_session(lane& l, std::string id, std::string credential, bool one_stream)
+    : lane_(l), id_(std::move(id)), credential_(std::move(credential)), one_stream_(one_stream),
+      log_(l.shared.options.limits.max_events, l.shared.options.limits.max_event_bytes), used_(l.coarse_now()) {}
+
+std::shared_ptr<legacy_session> legacy_session::create(lane& l, std::string id, std::string credential,
+                                                       bool one_stream) {
+    auto made = std::make_shared<legacy_session>(l, std::move(id), std::move(credential), one_stream);
+    // Held by the server's session until it has ended: it speaks through us.
+    made->session_ = l.shared.server->attach(l.loop, [made](const connection_end&) { made->on_session_ended(); });
+    if (!made->session_) return nullptr;
+    l.session_begins();
+    made->session_->start(l.loop, *made, l.shared.server->core->options.limits);
+    return made;
+}
+
+void legacy_session::touch() noexcept { used_ = lane_.coarse_now(); }
+
+bool legacy_session::has_ids() const noexcept {
+    return log_.keeps_any() && !one_stream_ && session_ && session_->initialized();
+}
+
+legacy_session::stream* legacy_session::find(stream_id on) noexcept {
+    auto at = streams_.find(one_stream_ ? in_general : on);
+    return at == streams_.end() ? nullptr : &at->second;
+}
+
+// ---- what comes in ----
+
+bool legacy_session::open(const json::value& message, std::shared_ptr<exchange> ex) {
+    auto self = shared_from_this();
+    opening_ = true;
+    stream_id on = next_stream_++;
+    stream& s = streams_[on];
+    s.at = std::move(ex);
+    s.unanswered = 1;
+    s.json_only = lane_.shared.options.answers == answer_form::json;
+    s.at->attach(weak_from_this(), lane_.loop, on);
+    session_->peer().receive(message, on);
+    opening_ = false;
+    if (session_ && session_->initialized()) return true;
+    if (!ending_ && session_) end("initialize failed");
+    return false;
+}
+
+void legacy_session::post(const json::value& body, const std::vector<rpc::message>& messages,
+                          std::shared_ptr<exchange> ex) {
+    auto self = shared_from_this();
+    touch();
+    auto session = session_;
+    rpc::peer_core& core = session->peer().core();
+    std::size_t requests = 0;
+    for (const rpc::message& m : messages) {
+        if (m.kind != rpc::message_kind::request) continue;
+        ++requests;
+        if (core.in_flight(m.id)) {  // A7
+            return ex->respond(400, json_type, error_text(error_code::invalid_request, "id is already in flight"));
+        }
+    }
+    bool only_pings = messages.size() == 1 && messages[0].method == "ping";  // A12
+    if (requests > core.room() && !only_pings) {                             // F8
+        return ex->respond(503, json_type,
+                           error_text(error_code::internal, "too many requests in flight",
+                                      messages.size() == 1 ? messages[0].id : rpc::request_id(),
+                                      json::object({{"reason", "overloaded"}})),
+                           "Retry-After: 1\r\n");
+    }
+    stream_id on = in_general;
+    if (requests > 0 && !one_stream_) {
+        on = next_stream_++;
+        stream& s = streams_[on];
+        s.at = ex;
+        s.unanswered = requests;
+        s.batch = body.is_array();
+        s.json_only = lane_.shared.options.answers == answer_form::json;
+        ex->attach(weak_from_this(), lane_.loop, on);
+        if (lane_.shared.options.answers == answer_form::events) open_stream(on, s);
+    }
+    if (body.is_array()) {
+        for (const json::value& each : body.items()) session->peer().receive(each, on);
+    } else {
+        session->peer().receive(body, on);
+    }
+    if (on == in_general) ex->respond(202, {}, {});
+}
+
+// ---- streams for the client in general ----
+
+void legacy_session::listen(std::string_view last_event, std::shared_ptr<exchange> ex) {
+    touch();
+    if (!last_event.empty()) {
+        auto from = event_log::read_id(last_event);
+        if (!from || !has_ids() || !log_.can_resume(*from) || !find(from->stream)) {  // H16
+            return ex->respond(
+                400, json_type,
+                error_text(error_code::invalid_request, "Last-Event-ID: there is nothing to resume here"));
+        }
+        return resume(*from, std::move(ex));
+    }
+    stream& s = streams_[in_general];
+    if (s.at) {  // the newest hears; older ones stay, and are silent
+        idle_.push_back(std::move(s.at));
+        if (idle_.size() > most_idle_streams) {
+            idle_.front()->end_stream();
+            idle_.pop_front();
+        }
+    }
+    s.at = std::move(ex);
+    s.at->attach(weak_from_this(), lane_.loop, in_general);
+    open_stream(in_general, s);
+    lane_.flush_dirty();
+}
+
+void legacy_session::listen_old(std::string_view message_path, std::shared_ptr<exchange> ex) {
+    stream& s = streams_[in_general];
+    s.at = std::move(ex);
+    s.at->attach(weak_from_this(), lane_.loop, in_general);
+    s.at->open_stream({});
+    s.open = true;
+    events_.clear();
+    append_event(events_, {}, "endpoint", std::string(message_path) + "?sessionId=" + id_);
+    s.at->send(events_);
+    lane_.flush_dirty();
+}
+
+void legacy_session::resume(const event_log::position& from, std::shared_ptr<exchange> ex) {
+    stream& s = *find(from.stream);
+    if (s.at) s.at->end_stream();  // H11: we only believed that it was alive
+    s.at = std::move(ex);
+    s.at->attach(weak_from_this(), lane_.loop, from.stream);
+    s.at->open_stream({});
+    s.open = true;
+    events_.clear();
+    append_comment(events_);
+    log_.replay(from, [&](std::uint64_t number, std::string_view data) {
+        append_event(events_, event_log::id_of(from.stream, number), {}, data);
+    });
+    s.at->send(events_);
+    if (s.ended != time_point::max()) std::exchange(s.at, nullptr)->end_stream();
+    lane_.flush_dirty();
+}
+
+// ---- what goes out ----
+
+std::string& legacy_session::begin(const frame&) {
+    text_.clear();
+    return text_;
+}
+
+std::uint64_t legacy_session::end(const frame& about) {
+    stream_id on = about.stream;
+    stream* s = find(on);
+    // What was to be said on a stream that is over concerns the client in general.
+    if (!s && !is_answer(about)) s = &streams_[on = in_general];
+    if (!s) {
+        lane_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
+    } else if (is_answer(about) && !one_stream_) {
+        answer(on, *s, text_);
+    } else if (!s->json_only) {
+        say(on, *s, text_);
+    }
+    return next_number_++;
+}
+
+void legacy_session::open_stream(stream_id on, stream& s) {
+    s.at->open_stream(opening_ && session_->initialized() ? session_header() : std::string());
+    s.open = true;
+    events_.clear();
+    if (has_ids() && session_->negotiated() >= revision::r2025_11_25) {
+        append_priming_event(events_, event_log::id_of(on, log_.add(on, {})));  // LHTTP-20
+    } else {
+        append_comment(events_);  // so that proxies let the head go (H19)
+    }
+    s.at->send(events_);
+}
+
+void legacy_session::say(stream_id on, stream& s, std::string_view text) {
+    // Nobody can come back for a stream of which he never got an id.
+    bool kept = has_ids() && (s.open || on == in_general);
+    if (!s.at && !kept) {
+        lane_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    if (s.at && !s.open) open_stream(on, s);
+    events_.clear();
+    if (has_ids()) {
+        append_event(events_, event_log::id_of(on, log_.add(on, text)), {}, text);
+    } else {
+        append_event(events_, {}, one_stream_ ? "message" : "", text);
+    }
+    if (s.at) s.at->send(events_);
+}
+
+void legacy_session::answer(stream_id on, stream& s, std::string_view text) {
+    touch();
+    if (s.open) {
+        say(on, s, text);
+    } else if (s.batch) {
+        s.answers.emplace_back(text);
+    } else if (auto to = std::exchange(s.at, nullptr)) {
+        to->respond(200, json_type, text, opening_ && session_->initialized() ? session_header() : std::string());
+    } else {
+        lane_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
+    }
+    request_done(on, s);
+}
+
+void legacy_session::request_done(stream_id on, stream& s) {
+    if (--s.unanswered > 0) return;
+    if (s.batch && s.at && !s.open) {
+        std::string all = "[";
+        for (const std::string& each : s.answers) {
+            if (all.size() > 1) all += ',';
+            all += each;
+        }
+        all += ']';
+        std::exchange(s.at, nullptr)->respond(200, json_type, all);
+    }
+    end_stream(on, s);
+}
+
+void legacy_session::end_stream(stream_id on, stream& s) {
+    if (auto to = std::exchange(s.at, nullptr)) to->end_stream();
+    if (s.open && has_ids()) {
+        s.ended = lane_.coarse_now();  // it can be fetched for a while
+    } else {
+        streams_.erase(on);
+    }
+}
+
+// B18: the request was cancelled, and its exchange must end.
+void legacy_session::unanswered(stream_id on, const rpc::request_id& id) {
+    stream* s = find(on);
+    if (ending_ || one_stream_ || !s) return;
+    if (s->open && !has_ids()) return request_done(on, *s);
+    answer(on, *s, error_text(error_code::request_cancelled, "request cancelled", id));
+}
+
+bool legacy_session::may_ask(stream_id on) const noexcept {
+    auto at = streams_.find(one_stream_ ? in_general : on);
+    if (at == streams_.end() || ending_) return false;
+    const stream& s = at->second;
+    return !s.json_only && (s.at || (s.open && has_ids()));
+}
+
+void legacy_session::release(stream_id on, duration retry) {
+    stream* s = find(on);
+    if (!s || !s->at || s->json_only || !has_ids() || session_->negotiated() < revision::r2025_11_25) return;
+    if (!s->open) open_stream(on, *s);
+    events_.clear();
+    append_retry(events_, std::chrono::duration_cast<std::chrono::milliseconds>(retry));  // LHTTP-21
+    s->at->send(events_);
+    std::exchange(s->at, nullptr)->end_stream();
+}
+
+std::size_t legacy_session::waiting(stream_id on) const noexcept {
+    auto at = streams_.find(one_stream_ ? in_general : on);
+    return at == streams_.end() || !at->second.at ? 0 : at->second.at->waiting();
+}
+
+void legacy_session::flush() { lane_.flush_dirty(); }
+
+// ---- connections come and go ----
+
+void legacy_session::on_exchange_gone(std::uint64_t tag) {
+    auto self = shared_from_this();
+    touch();
+    if (one_stream_) return end("the client closed its stream");
+    std::erase_if(idle_, [](const auto& each) { return each->gone(); });
+    stream* s = find(tag);
+    if (!s || !s->at || !s->at->gone()) return;
+    s->at.reset();  // H6: the request goes on
+    if (tag == in_general && !idle_.empty()) {
+        s->at = std::move(idle_.back());
+        idle_.pop_back();
+    }
+}
+
+void legacy_session::on_exchange_drained() {
+    if (session_) session_->peer().drained();
+}
+
+void legacy_session::on_exchange_quiet(std::uint64_t tag) {
+    stream* s = find(tag);
+    if (s && s->at && !s->open && !s->json_only) open_stream(tag, *s);
+}
+
+// ---- the end ----
+
+void legacy_session::end(const char* why) {
+    auto self = shared_from_this();
+    if (std::exchange(ending_, true)) return;
+    lane_.remove_session(id_);
+    for (auto& [on, s] : streams_) {
+        auto to = std::exchange(s.at, nullptr);
+        if (!to) continue;
+        if (s.open) to->end_stream();
+        else to->respond(404, json_type, error_text(session_not_found, why));
+    }
+    for (auto& each : idle_) each->end_stream();
+    idle_.clear();
+    streams_.clear();
+    if (auto session = session_) session->peer().lost(why);
+    lane_.flush_dirty();
+}
+
+void legacy_session::stop(duration drain) {
+    if (auto session = session_) session->close(drain);
+}
+
+// The server has let it go: after `end`, or because it stops.
+void legacy_session::on_session_ended() {
+    auto self = shared_from_this();
+    session_.reset();
+    end("the session has ended");
+    lane_.session_ends();
+}
+
+bool legacy_session::check_idle(time_point now) {
+    const http_limits& bounds = lane_.shared.options.limits;
+    bool in_use = !session_ || session_->peer().core().running() > 0 || !idle_.empty();
+    std::vector<stream_id> over;
+    for (auto& [on, s] : streams_) {
+        in_use = in_use || s.at;
+        if (s.ended != time_point::max() && now - s.ended >= bounds.ended_stream) over.push_back(on);
+    }
+    for (stream_id on : over) {
+        streams_.erase(on);
+        log_.forget(on);
+    }
+    if (in_use) used_ = now;
+    return now - used_ >= bounds.session_idle;
+}
+
+}  // namespace keel::http

@@ -1,0 +1,116 @@
+#pragma once
+
+// One client of a revision up to 2025-11-25 over HTTP: a session that outlives its connections, and its streams.
+
+#include "http/event_log.hpp"
+#include "http/exchange.hpp"
+#include "protocol/revision.hpp"
+#include "rpc/message.hpp"
+#include "rpc/outlet.hpp"
+#include "server/session.hpp"
+
+#include <keel/http_server.hpp>
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace keel::http {
+
+class lane;
+
+/// Lives on its lane's loop; owned by the lane, and by its server session until that has ended.
+class legacy_session final : public rpc::outlet,
+                             public exchange_user,
+                             public std::enable_shared_from_this<legacy_session> {
+public:
+    /// `one_stream`: everything goes to one stream that ends with the session (the transport of 2024-11-05).
+    static std::shared_ptr<legacy_session> create(lane& l, std::string id, std::string credential,
+                                                  bool one_stream = false);
+    legacy_session(lane& l, std::string id, std::string credential, bool one_stream);
+    ~legacy_session() = default;
+
+    const std::string& id() const noexcept { return id_; }
+    /// A session belongs to who has opened it (H2).
+    bool belongs_to(std::string_view credential) const noexcept { return credential == credential_; }
+    server_side::session& session() noexcept { return *session_; }
+    bool ended() const noexcept { return !session_; }
+
+    /// `initialize`, the first message: true when it has succeeded. Either way it is answered.
+    bool open(const json::value& message, std::shared_ptr<exchange> ex);
+    /// What a client posts: one message, or several (2025-03-26). They have been found well formed.
+    void post(const json::value& body, const std::vector<rpc::message>& messages, std::shared_ptr<exchange> ex);
+    /// A stream for what belongs to no request; or the rest of one that was cut off. `last_event` is empty for the first.
+    void listen(std::string_view last_event, std::shared_ptr<exchange> ex);
+    /// The one stream of the transport of 2024-11-05.
+    void listen_old(std::string_view message_path, std::shared_ptr<exchange> ex);
+    /// H3: DELETE, or expiry. Open streams end, pending requests are told, handlers are cancelled.
+    void end(const char* why);
+    /// The server stops: running calls get `drain`, then everything is answered and ends.
+    void stop(duration drain);
+    /// True when nobody has used it for too long (H14). Also lets go of streams that have ended a while ago.
+    bool check_idle(time_point now);
+
+private:
+    using revision = protocol::revision;
+
+    /// What one POST, or the client in general, hears.
+    struct stream {
+        std::shared_ptr<exchange> at;  // null: nobody listens at the moment
+        bool open = false;             // as an event stream, at least once
+        bool json_only = false;
+        bool batch = false;
+        std::size_t unanswered = 0;        // requests
+        std::vector<std::string> answers;  // of a batch that is answered as JSON
+        time_point ended = time_point::max();
+    };
+
+    // rpc::outlet
+    std::string& begin(const rpc::frame& about) override;
+    std::uint64_t end(const rpc::frame& about) override;
+    std::uint64_t first_to_withdraw() const noexcept override { return next_number_; }
+    std::size_t withdraw(rpc::serial) override { return 0; }
+    rpc::serial owner_of_answer(const rpc::request_id&) const noexcept override { return 0; }
+    std::size_t waiting(rpc::stream_id on) const noexcept override;
+    void unanswered(rpc::stream_id on, const rpc::request_id& id) override;
+    bool may_ask(rpc::stream_id on) const noexcept override;
+    void release(rpc::stream_id on, duration retry) override;
+    void flush() override;
+
+    // exchange_user
+    void on_exchange_gone(std::uint64_t tag) override;
+    void on_exchange_drained() override;
+    void on_exchange_quiet(std::uint64_t tag) override;
+
+    bool has_ids() const noexcept;
+    stream* find(rpc::stream_id on) noexcept;
+    void open_stream(rpc::stream_id on, stream& s);
+    void say(rpc::stream_id on, stream& s, std::string_view text);
+    void answer(rpc::stream_id on, stream& s, std::string_view text);
+    void request_done(rpc::stream_id on, stream& s);
+    void end_stream(rpc::stream_id on, stream& s);
+    void resume(const event_log::position& from, std::shared_ptr<exchange> ex);
+    void touch() noexcept;
+    void on_session_ended();
+    std::string session_header() const { return "Mcp-Session-Id: " + id_ + "\r\n"; }
+
+    lane& lane_;
+    const std::string id_;
+    const std::string credential_;
+    const bool one_stream_;
+    std::shared_ptr<server_side::session> session_;
+    event_log log_;
+    std::unordered_map<rpc::stream_id, stream> streams_;  // of requests; 0 is the client in general
+    std::deque<std::shared_ptr<exchange>> idle_;  // older streams for the client in general: open, and silent (H12)
+    std::string text_;                            // of the message being written
+    std::string events_;
+    rpc::stream_id next_stream_ = 1;
+    std::uint64_t next_number_ = 1;
+    time_point used_;
+    bool opening_ = false;
+    bool ending_ = false;
+};
+
+}  // namespace keel::http

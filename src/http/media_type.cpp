@@ -1,0 +1,138 @@
+#include "http/media_type.hpp"
+
+#include <algorithm>
+
+namespace keel::http {
+
+namespace {
+
+char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+bool same(std::string_view text, std::string_view lower_case) noexcept {
+    return std::equal(text.begin(), text.end(), lower_case.begin(), lower_case.end(),
+                      [](char a, char b) { return lower(a) == b; });
+}
+
+std::string_view trimmed(std::string_view text) noexcept {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    return text;
+}
+
+bool is_token(std::string_view text) noexcept {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+        return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z') ||
+               (c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos);
+    });
+}
+
+/// Cuts off what comes before the next separator outside of quotes.
+std::string_view cut(std::string_view& rest, char separator) noexcept {
+    bool quoted = false;
+    std::size_t i = 0;
+    for (; i != rest.size(); ++i) {
+        if (quoted && rest[i] == '\\' && i + 1 != rest.size()) ++i;
+        else if (rest[i] == '"') quoted = !quoted;
+        else if (!quoted && rest[i] == separator) break;
+    }
+    const std::string_view part = rest.substr(0, i);
+    rest.remove_prefix(std::min(i + 1, rest.size()));
+    return trimmed(part);
+}
+
+struct parameter {
+    std::string_view name;
+    std::string_view value;  // without quotes, its escapes as they are
+};
+
+/// False when it is no parameter.
+bool read_parameter(std::string_view text, parameter& out) noexcept {
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) return false;
+    out = {text.substr(0, equals), text.substr(equals + 1)};
+    if (out.value.size() >= 2 && out.value.front() == '"' && out.value.back() == '"') {
+        out.value = out.value.substr(1, out.value.size() - 2);
+        return is_token(out.name);
+    }
+    return is_token(out.name) && is_token(out.value);
+}
+
+/// "0", "0.000", "1", "0.8". False when it is no weight.
+bool read_weight(std::string_view text, bool& zero) noexcept {
+    if (text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1')) return false;
+    if (text.size() > 1 && text[1] != '.') return false;
+    for (char c : text.substr(std::min<std::size_t>(2, text.size()))) {
+        if (c < '0' || c > (text[0] == '1' ? '0' : '9')) return false;
+    }
+    zero = text.find_first_not_of("0.") == std::string_view::npos;
+    return true;
+}
+
+/// What is known of one type: of several entries the most specific one counts, of equal ones any that wants it.
+struct opinion {
+    int specific = 0;
+    bool wanted = false;
+
+    void hear(int how_specific, bool wants) noexcept {
+        if (how_specific < specific) return;
+        wanted = wants || (how_specific == specific && wanted);
+        specific = how_specific;
+    }
+};
+
+void hear_entry(std::string_view entry, opinion& json, opinion& events) noexcept {
+    const std::string_view type = cut(entry, ';');
+    bool zero = false;
+    while (!entry.empty()) {
+        parameter p;
+        const std::string_view text = cut(entry, ';');
+        if (text.empty()) continue;
+        if (!read_parameter(text, p)) return;
+        if (same(p.name, "q") && !read_weight(p.value, zero)) return;
+    }
+    if (same(type, "application/json")) json.hear(3, !zero);
+    else if (same(type, "text/event-stream")) events.hear(3, !zero);
+    else if (same(type, "application/*")) json.hear(2, !zero);
+    else if (same(type, "text/*")) events.hear(2, !zero);
+    else if (type == "*/*") {
+        json.hear(1, !zero);
+        events.hear(1, !zero);
+    }
+}
+
+}  // namespace
+
+accepted_types read_accept(std::span<const header> headers) {
+    accepted_types out;
+    opinion json;
+    opinion events;
+    for (const header& each : headers) {
+        if (!same(each.name, "accept")) continue;
+        out.said = true;
+        if (each.value == "application/json, text/event-stream") {  // what nearly everybody says
+            json.hear(3, true);
+            events.hear(3, true);
+            continue;
+        }
+        std::string_view rest = each.value;
+        while (!rest.empty()) hear_entry(cut(rest, ','), json, events);
+    }
+    out.json = json.wanted;
+    out.event_stream = events.wanted;
+    return out;
+}
+
+bool is_json_type(std::string_view content_type) noexcept {
+    if (content_type == "application/json") return true;
+    if (!same(cut(content_type, ';'), "application/json")) return false;
+    while (!content_type.empty()) {
+        parameter p;
+        const std::string_view text = cut(content_type, ';');
+        if (text.empty()) continue;
+        if (!read_parameter(text, p)) return false;
+        if (same(p.name, "charset") && !same(p.value, "utf-8")) return false;
+    }
+    return true;
+}
+
+}  // namespace keel::http

@@ -1,0 +1,25 @@
+#pragma once
+
+// Which media types a client accepts, and what it sends.
+
+#include "http/request_reader.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace keel::http {
+
+struct accepted_types {
+    bool said = false;  // there was an Accept header. Without one HTTP lets a server send anything
+    bool json = false;
+    bool event_stream = false;
+};
+
+/// All Accept headers together. The most specific entry decides: `text/event-stream;q=0, */*` does not accept an event
+/// stream. Entries that cannot be understood count as not written.
+accepted_types read_accept(std::span<const header> headers);
+
+/// `application/json` with any parameters; a charset must be UTF-8.
+bool is_json_type(std::string_view content_type) noexcept;
+
+}  // namespace keel::http

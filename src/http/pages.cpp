@@ -1,0 +1,103 @@
+// What a browser, a load balancer and a monitor see.
+
+#include "http/http_connection.hpp"
+#include "http/metrics_text.hpp"
+#include "http/router.hpp"
+#include "http/service.hpp"
+
+namespace keel::http {
+
+namespace {
+
+std::string escaped(std::string_view text) {
+    std::string out;
+    for (char c : text) {
+        switch (c) {
+            case '&': out += "&amp;"; break;
+            case '<': out += "&lt;"; break;
+            case '>': out += "&gt;"; break;
+            case '"': out += "&quot;"; break;
+            default: out += c;
+        }
+    }
+    return out;
+}
+
+server_health health_of(service& all) {
+    server_health h = all.server->core->health();
+    h.connections = all.counters.connections;
+    return h;
+}
+
+void front_page(http_connection& c, const request& r) {
+    service& all = c.lane().shared;
+    const implementation& about = all.server->core->about;
+    std::string host = r.host.data() ? escaped(r.host) : "localhost";
+    std::string url = (all.tls ? "https://" : "http://") + host + escaped(all.options.path);
+    std::string name = escaped(about.title.empty() ? about.name : about.title);
+    std::string page =
+        "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
+        name +
+        "</title>\n<style>body{font:16px/1.5 system-ui,sans-serif;max-width:42em;margin:3em auto;padding:0 1em;"
+        "color:#222;background:#fff}code,pre{background:#f3f3f3;border-radius:4px}code{padding:.1em .3em}"
+        "pre{padding:1em;overflow:auto}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}"
+        "code,pre{background:#2a2a2a}}</style>\n<h1>" +
+        name + "</h1>\n<p>Version " + escaped(about.version) +
+        ". This is a server for the <a href=\"https://modelcontextprotocol.io\">Model Context Protocol</a>: it offers "
+        "tools "
+        "and data to AI applications.</p>\n";
+    if (!about.description.empty()) page += "<p>" + escaped(about.description) + "</p>\n";
+    page += "<p>There is nothing to see here for people. Give your client this address:</p>\n<pre>" + url +
+            "</pre>\n<p>For instance:</p>\n<pre>{ \"mcpServers\": { \"" + escaped(about.name) + "\": { \"url\": \"" +
+            url + "\" } } }</pre>\n</html>\n";
+    c.respond(200, "text/html; charset=utf-8", page,
+              "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n"
+              "X-Content-Type-Options: nosniff\r\n");
+}
+
+void health_page(http_connection& c) {
+    service& all = c.lane().shared;
+    server_health h = health_of(all);
+    bool stopping = c.lane().stopping();
+    json::value said = json::object({{"status", stopping ? "stopping" : "ok"},
+                                     {"connections", h.connections},
+                                     {"sessions", all.counters.sessions.load()},
+                                     {"inFlight", h.in_flight}});
+    c.respond(stopping ? 503 : 200, "application/json", json::to_string(said) + "\n", "Cache-Control: no-store\r\n");
+}
+
+void metrics_page(http_connection& c) {
+    service& all = c.lane().shared;
+    const http_counters& n = all.counters;
+    std::string text;
+    append_metrics(text, health_of(all),
+                   {{"keel_http_sessions", static_cast<double>(n.sessions)},
+                    {"keel_http_streams", static_cast<double>(n.streams)},
+                    {"keel_http_requests_total", static_cast<double>(n.requests)},
+                    {"keel_http_refused_total", static_cast<double>(n.refused)},
+                    {"keel_http_undeliverable_total", static_cast<double>(n.undeliverable)}});
+    c.respond(200, metrics_content_type, text, "Cache-Control: no-store\r\n");
+}
+
+}  // namespace
+
+bool serve_page(http_connection& c, const request& r) {
+    const http_options& o = c.lane().shared.options;
+    bool front = r.path == "/";
+    bool health = !o.health_path.empty() && r.path == o.health_path;
+    bool metrics = !o.metrics_path.empty() && r.path == o.metrics_path;
+    if (!front && !health && !metrics) return false;
+    if (r.method != "GET" && r.method != "HEAD") {
+        c.respond(405, "text/plain; charset=utf-8", "This can only be read.\n", "Allow: GET, HEAD\r\n");
+    } else if (front) {
+        front_page(c, r);
+    } else if (health) {
+        health_page(c);
+    } else {
+        metrics_page(c);
+    }
+    return true;
+}
+
+}  // namespace keel::http

@@ -1,0 +1,145 @@
+#pragma once
+
+// HTTP/1.0 and 1.1 requests out of bytes, however they are cut. No I/O: whoever owns the socket feeds what it has read.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace keel::http {
+
+struct reader_limits {
+    std::size_t max_head = 16 * 1024;  // request line and headers, with their line ends; the same for trailers
+    std::size_t max_target = 8 * 1024;
+    std::size_t max_headers = 100;
+    std::size_t max_body = 4 * 1024 * 1024;
+};
+
+struct header {
+    std::string_view name;
+    std::string_view value;  // without the white space around it
+};
+
+/// Views are good until the next call of the reader that gave it, and only as long as the bytes it was fed.
+struct request {
+    std::string_view method;
+    std::string_view target;  // as it was sent
+    std::string_view path;    // of the target, without '?' and what follows
+    std::string_view query;   // without the '?'
+    std::string_view host;    // of an absolute target, else the header Host; with the port; data() == nullptr: none
+    unsigned minor = 1;       // HTTP/1.minor
+    bool keep_alive = true;
+    bool has_body = false;
+    std::span<const header> headers = {};
+    std::string_view body;
+
+    /// The first value of that name, or a view whose data() is nullptr.
+    std::string_view find(std::string_view lower_case_name) const noexcept;
+    std::size_t count(std::string_view lower_case_name) const noexcept;
+};
+
+/// Reads one request after the other. What servers in a chain may understand differently is refused rather than
+/// interpreted: two lengths, unknown codings, folded lines, line ends that are not CRLF.
+///
+/// The outcome never depends on how the bytes were cut. Nothing is copied when a request with a Content-Length lies
+/// whole in the bytes of one call.
+class request_reader {
+public:
+    enum class state : std::uint8_t { head, body, complete, refused };
+
+    struct refusal {
+        int status = 0;
+        const char* reason = "";
+    };
+
+    explicit request_reader(const reader_limits& = {});
+    request_reader(const request_reader&) = delete;
+    request_reader& operator=(const request_reader&) = delete;
+
+    /// Takes bytes up to the end of one request and says how many: the rest belongs to the next one. Nothing is taken
+    /// once a request is complete; everything is taken, and thrown away, once one was refused.
+    std::size_t feed(std::string_view bytes);
+
+    state at() const noexcept { return state_; }
+    /// At least one byte of a request has come. Empty lines in front of it do not count.
+    bool begun() const noexcept { return begun_; }
+    /// The client waits for "100 Continue" before it sends the body. True after one call of feed at most, so a caller
+    /// that looks after each call answers once.
+    bool wants_continue() const noexcept { return wants_continue_ && state_ == state::body; }
+
+    /// From state body on; the body is empty until the request is complete.
+    const request& head() const noexcept { return request_; }
+    /// The whole request, in state complete.
+    const request& get() const noexcept { return request_; }
+    /// In state refused: what to answer. The connection must be closed then, because where the next request begins is
+    /// anybody's guess.
+    const refusal& why() const noexcept { return refusal_; }
+
+    /// Forgets the request. Keeps its memory for the next one, unless it was a large one.
+    void next();
+    /// Gives back all memory, for the time of a long answer or a long wait: the views of a complete request are gone.
+    /// Nothing happens while a request is being read.
+    void release_memory();
+    /// Bytes that are kept now, for whoever wants to know what a connection costs.
+    std::size_t memory() const noexcept;
+
+private:
+    enum class framing : std::uint8_t { none, sized, chunked };
+    enum class chunk_step : std::uint8_t {
+        size_first,
+        size,
+        before_extension,
+        extension,
+        size_lf,
+        data,
+        data_cr,
+        data_lf,
+        trailer_first,
+        trailer,
+        trailer_lf,
+        end_lf
+    };
+
+    std::size_t skip_empty_lines(std::string_view bytes);
+    std::size_t take_head(std::string_view bytes);
+    std::size_t find_head_end(std::string_view text);
+    void parse_head(std::string_view text);
+    bool split_target();
+    std::size_t take_sized(std::string_view bytes);
+    std::size_t take_chunked(std::string_view bytes);
+    bool take_chunk_byte(char c);
+    bool note_overhead(bool trailer);
+    void keep_head();
+    void refuse(int status, const char* reason);
+    void forget();
+
+    class head_parser;
+
+    reader_limits limits_;
+    request request_;
+    std::vector<header> headers_;
+    std::string_view head_text_;  // where the views of the head point to: the caller's bytes or kept_head_
+    std::string kept_head_;
+    std::string kept_body_;
+    refusal refusal_;
+
+    std::size_t scanned_ = 0;      // of the head
+    std::size_t line_start_ = 0;   // of the line that scanned_ is in
+    std::size_t lines_ = 0;        // complete ones, the request line included
+    std::uint64_t remaining_ = 0;  // of the body, or of the chunk
+    std::size_t overhead_ = 0;     // bytes of chunk extensions, then of trailers
+    std::size_t trailers_ = 0;
+
+    state state_ = state::head;
+    framing framing_ = framing::none;
+    chunk_step step_ = chunk_step::size_first;
+    std::uint8_t empty_lines_ = 0;  // bytes of them
+    std::uint8_t size_digits_ = 0;
+    bool begun_ = false;
+    bool wants_continue_ = false;
+};
+
+}  // namespace keel::http

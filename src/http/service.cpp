@@ -1,0 +1,318 @@
+#include "http/service.hpp"
+
+#include "http/http_connection.hpp"
+#include "http/legacy_session.hpp"
+#include "tls/tls_connection.hpp"
+#include "transport/fd_connection.hpp"
+#include "transport/sockets.hpp"
+
+#include <algorithm>
+#include <future>
+
+namespace keel::http {
+
+namespace {
+
+constexpr duration longest_tick = std::chrono::seconds(1);
+constexpr duration shortest_tick = std::chrono::milliseconds(5);
+// For a client that cannot be served at all. Written once, without looking at what it says.
+constexpr std::string_view no_room =
+    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+duration tick_for(const http_limits& l) {
+    duration least = std::min({l.head_time, l.body_time, l.idle_time, l.session_idle, l.keep_alive, l.ended_stream});
+    return std::clamp(least / 4, shortest_tick, longest_tick);
+}
+
+bool is_loopback(const tcp_address& a) {
+    return a.host == "localhost" || a.host == "::1" || a.host.starts_with("127.");
+}
+
+}  // namespace
+
+// ---- a lane ----
+
+lane::lane(service& s, unsigned i, std::shared_ptr<keel::loop> on)
+    : shared(s), index(i), loop(std::move(on)), now_(loop->now()) {}
+
+lane::~lane() { loop->stop_timer(timer_); }
+
+void lane::adopt(transport::descriptor socket, const std::string& name) {
+    if (stopping_) {
+        --shared.counters.connections;
+        return;
+    }
+    auto counted = [all = shared.shared_from_this()] { --all->counters.connections; };
+    adopt(std::make_unique<transport::fd_connection>(reactor_of(*loop), std::move(socket), name, std::move(counted)));
+}
+
+void lane::adopt(std::unique_ptr<connection> wire) {
+    try {
+        if (shared.tls) wire = std::make_unique<tls::tls_connection>(*loop, std::move(wire), *shared.tls);
+        if (connections_.empty() && sessions_.empty()) now_ = loop->now();
+        auto c = std::make_shared<http_connection>(*this, std::move(wire));
+        connections_.emplace(c.get(), c);
+        c->start();
+    } catch (const std::exception& e) {
+        shared.server->core->report(log_level::error, std::string("a connection could not be served: ") + e.what());
+    }
+    arm();
+}
+
+void lane::remove(http_connection* c) {
+    auto at = connections_.find(c);
+    if (at == connections_.end()) return;
+    // It may be in the middle of a call.
+    loop->post([gone = std::move(at->second)] {});
+    connections_.erase(at);
+    check_ended();
+}
+
+void lane::flush_dirty() {
+    // Writing can fail, and what that sets off can have something to write.
+    while (!dirty_.empty()) {
+        std::vector<std::shared_ptr<http_connection>> now = std::exchange(dirty_, {});
+        for (auto& each : now) each->write_dirty();
+    }
+}
+
+void lane::add_session(std::shared_ptr<legacy_session> s) {
+    std::string id = s->id();
+    sessions_.emplace(std::move(id), std::move(s));
+    arm();
+}
+
+std::shared_ptr<legacy_session> lane::find_session(std::string_view id) const {
+    auto at = sessions_.find(id);
+    return at == sessions_.end() ? nullptr : at->second;
+}
+
+void lane::remove_session(std::string_view id) {
+    auto at = sessions_.find(id);
+    if (at != sessions_.end()) sessions_.erase(at);
+}
+
+void lane::session_begins() noexcept {
+    ++live_sessions_;
+    ++shared.counters.sessions;
+}
+
+void lane::session_ends() {
+    --live_sessions_;
+    --shared.counters.sessions;
+    check_ended();
+}
+
+void lane::arm() {
+    if (timer_ != 0 || ended_ || (connections_.empty() && sessions_.empty())) return;
+    timer_ = loop->start_timer(loop->now() + shared.tick, [this] {
+        timer_ = 0;
+        tick();
+    });
+}
+
+void lane::tick() {
+    now_ = loop->now();
+    std::vector<std::shared_ptr<http_connection>> all;
+    all.reserve(connections_.size());
+    for (const auto& [key, c] : connections_) all.push_back(c);
+    for (const auto& c : all) {
+        if (now_ >= final_) c->close();
+        else c->check_time(now_);
+    }
+    std::vector<std::shared_ptr<legacy_session>> idle;
+    for (const auto& [id, s] : sessions_) {
+        if (s->check_idle(now_)) idle.push_back(s);
+    }
+    for (const auto& s : idle) s->end("the session has expired");
+    if (index == 0 && shared.tls) shared.renew_certificate();
+    flush_dirty();
+    arm();
+}
+
+void lane::stop(duration drain, duration final) {
+    if (std::exchange(stopping_, true)) return;
+    now_ = loop->now();
+    final_ = after(now_, final);
+    std::vector<std::shared_ptr<legacy_session>> sessions;
+    for (const auto& [id, s] : sessions_) sessions.push_back(s);
+    for (const auto& s : sessions) s->stop(drain);
+    std::vector<std::shared_ptr<http_connection>> all;
+    for (const auto& [key, c] : connections_) all.push_back(c);
+    for (const auto& c : all) c->stop(drain);
+    check_ended();
+}
+
+void lane::check_ended() {
+    if (!stopping_ || ended_ || !connections_.empty() || live_sessions_ > 0) return;
+    ended_ = true;
+    loop->stop_timer(std::exchange(timer_, 0));
+    // When the turn is over: somebody of ours is still on the stack.
+    loop->post([all = shared.shared_from_this()] { all->lane_ended(); });
+}
+
+// ---- the service ----
+
+service::service(keel::server& s, http_options o)
+    : options(std::move(o)), server(server_access::of(s)), tick(tick_for(options.limits)) {
+    if (options.path.empty() || options.path[0] != '/') {
+        throw std::invalid_argument("keel: http_options.path must begin with '/': \"" + options.path + "\"");
+    }
+    if (options.tls_certificate.empty() != options.tls_key.empty()) {
+        throw std::invalid_argument("keel: TLS needs both a certificate and a key");
+    }
+    if (!options.tls_certificate.empty()) {
+        tls = std::make_unique<tls::tls_context>(tls::tls_files{options.tls_certificate, options.tls_key});
+    }
+    // Refuses entries that are none.
+    origins = origin_check({.hosts = options.allow_hosts, .origins = options.allow_origins});
+}
+
+service::~service() { join(); }
+
+void service::open(const std::string& address, std::shared_ptr<keel::loop> first, unsigned lanes) {
+    tcp_address where = tcp_address::parse(address);
+    origins = origin_check({.loopback = is_loopback(where),
+                            .hosts = options.allow_hosts,
+                            .origins = options.allow_origins,
+                            .cors = !options.allow_origins.empty()});
+    listener_ = transport::listen_tcp_sockets(
+        *first, where,
+        [weak = weak_from_this()](transport::descriptor socket, std::string name) {
+            if (auto self = weak.lock()) self->accepted(std::move(socket), std::move(name));
+        },
+        std::string(no_room));
+    where.port = listener_->port();
+    {
+        std::lock_guard lock(mutex_);
+        url_ = (tls ? "https://" : "http://") + where.text() + options.path;
+    }
+    open_lanes(std::move(first), lanes);
+}
+
+void service::open_lanes(std::shared_ptr<keel::loop> first, unsigned lanes) {
+    lanes_.push_back(std::make_unique<lane>(*this, 0, std::move(first)));
+    for (unsigned i = 1; i < lanes; ++i) {
+        auto own = epoll_loop::create();
+        lanes_.push_back(std::make_unique<lane>(*this, i, own));
+        run_in_thread(own);
+    }
+    {
+        std::lock_guard lock(mutex_);
+        lanes_running_ = lanes_.size();
+    }
+    if (!server->add_service(shared_from_this())) {
+        stop({});
+        throw std::runtime_error("keel: the server is stopping");
+    }
+}
+
+void service::run_in_thread(const std::shared_ptr<epoll_loop>& l) {
+    own_loops_.push_back(l);
+    threads_.emplace_back([l] {
+        l->run();
+        l->end();
+    });
+}
+
+void service::open_in_background(const std::string& address, unsigned lanes) {
+    auto first = epoll_loop::create();
+    run_in_thread(first);
+    // What went wrong there, as a value: an exception object is not carried from thread to thread.
+    struct failure {
+        std::string what = {};
+        std::error_code code = {};
+    };
+    auto opened = std::make_shared<std::promise<failure>>();
+    auto future = opened->get_future();
+    first->post([this, &address, lanes, first, opened] {
+        failure failed;
+        try {
+            open(address, first, lanes);
+        } catch (const std::system_error& e) {
+            failed = {"cannot listen on " + address, e.code()};
+        } catch (const std::exception& e) {
+            failed = {e.what(), {}};
+        }
+        opened->set_value(std::move(failed));
+    });
+    failure failed = future.get();
+    if (failed.code) throw std::system_error(failed.code, failed.what);
+    if (!failed.what.empty()) throw std::runtime_error(failed.what);
+}
+
+void service::accepted(transport::descriptor socket, std::string name) {
+    if (counters.connections.fetch_add(1) >= options.limits.max_connections) {
+        --counters.connections;
+        ++counters.refused;
+        transport::say_and_close(std::move(socket), no_room);
+        return;
+    }
+    lane& to = *lanes_[next_lane_++ % lanes_.size()];
+    if (to.loop->here()) return to.adopt(std::move(socket), name);
+    auto held = std::make_shared<transport::descriptor>(std::move(socket));
+    to.loop->post([&to, held, name = std::move(name)] { to.adopt(std::move(*held), name); });
+}
+
+void service::stop(duration drain) {
+    {
+        std::lock_guard lock(mutex_);
+        if (std::exchange(stopping_, true)) return;
+    }
+    const limits& bounds = server->core->options.limits;
+    // Sessions end within these; what is left of connections afterwards is cut off.
+    duration final = drain + bounds.cleanup_grace + bounds.final_write;
+    for (auto& each : lanes_) {
+        auto begin = [self = shared_from_this(), l = each.get(), drain, final] {
+            if (l->index == 0 && self->listener_) self->listener_->close();
+            l->stop(drain, final);
+            l->flush_dirty();
+        };
+        if (each->loop->here()) begin();
+        else if (!each->loop->post(begin)) lane_ended();  // a loop of the caller's that is no more
+    }
+}
+
+void service::lane_ended() {
+    {
+        std::lock_guard lock(mutex_);
+        if (lanes_running_ == 0 || --lanes_running_ > 0) return;
+    }
+    for (auto& each : own_loops_) each->stop();
+    changed_.notify_all();
+    server->service_ended(this);
+}
+
+void service::wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return lanes_running_ == 0; });
+}
+
+void service::join() {
+    for (auto& each : own_loops_) each->stop();
+    for (std::thread& each : threads_) {
+        if (!each.joinable()) continue;
+        if (each.get_id() == std::this_thread::get_id()) each.detach();
+        else each.join();
+    }
+    threads_.clear();
+}
+
+bool service::in_own_thread() const noexcept {
+    return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& each) { return each->loop->here(); });
+}
+
+std::string service::url() const {
+    std::lock_guard lock(mutex_);
+    return url_;
+}
+
+void service::renew_certificate() {
+    try {
+        if (tls->reload_if_changed()) server->core->log(log_level::notice, "the certificate was read again");
+    } catch (const std::exception& e) {
+        server->core->log(log_level::error, std::string("the new certificate cannot be used: ") + e.what());
+    }
+}
+
+}  // namespace keel::http

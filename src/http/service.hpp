@@ -1,0 +1,150 @@
+#pragma once
+
+// An HTTP server at work: its lanes (a loop each, with the connections and sessions that live on it) and what they share.
+
+#include "async/epoll_loop.hpp"
+#include "async/reactor.hpp"
+#include "http/origin_check.hpp"
+#include "server/offers.hpp"
+#include "server/registry.hpp"
+#include "server/server_impl.hpp"
+#include "tls/tls_context.hpp"
+#include "transport/descriptor.hpp"
+
+#include <keel/http_server.hpp>
+#include <keel/json.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace keel::http {
+
+class http_connection;
+class legacy_session;
+class service;
+
+/// What happened, for the metrics.
+struct http_counters {
+    std::atomic<std::size_t> connections{0};
+    std::atomic<std::size_t> sessions{0};
+    std::atomic<std::size_t> streams{0};
+    std::atomic<std::uint64_t> requests{0};
+    std::atomic<std::uint64_t> refused{0};        // answered 4xx or 5xx by the rules of HTTP
+    std::atomic<std::uint64_t> undeliverable{0};  // answers whose client had gone, and that nobody can fetch
+};
+
+/// Everything on one loop.
+class lane {
+public:
+    lane(service& s, unsigned index, std::shared_ptr<keel::loop> on);
+    ~lane();
+    lane(const lane&) = delete;
+    lane& operator=(const lane&) = delete;
+
+    /// A socket of ours now. On the loop.
+    void adopt(transport::descriptor socket, const std::string& name);
+    void adopt(std::unique_ptr<connection> wire);
+    void remove(http_connection* c);
+    /// To be written at the end of the turn.
+    void add_dirty(std::shared_ptr<http_connection> c) { dirty_.push_back(std::move(c)); }
+    void flush_dirty();
+
+    void add_session(std::shared_ptr<legacy_session> s);
+    std::shared_ptr<legacy_session> find_session(std::string_view id) const;
+    void remove_session(std::string_view id);
+    // Of each session, from its beginning to the end of the last of its handlers.
+    void session_begins() noexcept;
+    void session_ends();
+
+    /// Running calls get `drain`; connections are cut off after `final`.
+    void stop(duration drain, duration final);
+    bool stopping() const noexcept { return stopping_; }
+    /// Right to within a tick; costs nothing.
+    time_point coarse_now() const noexcept { return now_; }
+
+    service& shared;
+    const unsigned index;
+    const std::shared_ptr<keel::loop> loop;
+    json::document document;  // of the message that is being handled
+    server_side::view<server_side::tool> tools;
+
+private:
+    struct text_hash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
+
+    void tick();
+    void arm();
+    void check_ended();
+
+    std::unordered_map<http_connection*, std::shared_ptr<http_connection>> connections_;
+    std::unordered_map<std::string, std::shared_ptr<legacy_session>, text_hash, std::equal_to<>> sessions_;
+    std::vector<std::shared_ptr<http_connection>> dirty_;
+    time_point now_;
+    time_point final_ = time_point::max();
+    keel::loop::timer timer_ = 0;
+    std::size_t live_sessions_ = 0;
+    bool stopping_ = false;
+    bool ended_ = false;
+};
+
+/// Shared by the http_server and its lanes. Everything in it that changes is atomic, or belongs to one thread.
+class service final : public keel::service, public std::enable_shared_from_this<service> {
+public:
+    service(keel::server& s, http_options o);
+    ~service() override;
+
+    /// Throws when the address cannot be used. `first` is the loop of the first lane; its thread calls this. Further lanes get
+    /// threads of their own.
+    void open(const std::string& address, std::shared_ptr<keel::loop> first, unsigned lanes);
+    /// Without listening: connections are given to the lanes by whoever calls this.
+    void open_lanes(std::shared_ptr<keel::loop> first, unsigned lanes);
+    /// The same with a thread of our own for the first lane too. Any thread.
+    void open_in_background(const std::string& address, unsigned lanes);
+    void stop(duration drain) override;
+    /// Until everything has ended.
+    void wait();
+    /// Threads of our own, once they have nothing left to do.
+    void join();
+    /// One lane is done.
+    void lane_ended();
+
+    lane& lane_of(unsigned index) { return *lanes_[index]; }
+    std::size_t lanes() const noexcept { return lanes_.size(); }
+    std::string url() const;
+    bool in_own_thread() const noexcept;
+    /// Now and then: has the file changed?
+    void renew_certificate();
+
+    const http_options options;
+    const std::shared_ptr<server_access::impl> server;
+    http_counters counters;
+    origin_check origins;
+    std::unique_ptr<tls::tls_context> tls;
+    const duration tick;
+
+private:
+    void run_in_thread(const std::shared_ptr<epoll_loop>& l);
+    void accepted(transport::descriptor socket, std::string name);
+
+    std::vector<std::unique_ptr<lane>> lanes_;
+    std::vector<std::shared_ptr<epoll_loop>> own_loops_;
+    std::vector<std::thread> threads_;
+    std::unique_ptr<listener> listener_;
+    std::size_t next_lane_ = 0;
+
+    mutable std::mutex mutex_;  // whoever starts, stops and waits
+    std::condition_variable changed_;
+    std::string url_;
+    std::size_t lanes_running_ = 0;
+    bool stopping_ = false;
+};
+
+}  // namespace keel::http
