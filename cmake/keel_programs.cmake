@@ -14,6 +14,11 @@ if(command_sources)
     keel_program(keel_command NAME keel SOURCES ${command_sources})
 endif()
 
+file(GLOB conformance_sources CONFIGURE_DEPENDS tools/conformance/*.cpp)
+if(conformance_sources)
+    keel_program(conformance_server NAME conformance-server SOURCES ${conformance_sources})
+endif()
+
 add_custom_target(keel_examples)
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.cpp)
 foreach(source IN LISTS example_sources)

@@ -9,8 +9,8 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_path(KEEL_DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
 
-set(reserved_folders compile_fail drive headers install lint support)
-set(thread_folders async rpc lifecycle transport server)
+set(reserved_folders compile_fail conformance drive headers install lint subject support)
+set(thread_folders async http rpc lifecycle transport server tls)
 
 # Helpers for all tests (tests/support/*.cpp) and doctest's own main.
 file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
@@ -56,6 +56,16 @@ foreach(folder IN LISTS test_folders)
     endif()
     set_tests_properties(${folder} PROPERTIES LABELS "${labels}" TIMEOUT 600)
 endforeach()
+
+if(TARGET test_tls)  # its other end is OpenSSL itself
+    target_link_libraries(test_tls PRIVATE OpenSSL::SSL OpenSSL::Crypto)
+endif()
+
+# The server that drivers can hold at every point of a call.
+file(GLOB subject_sources CONFIGURE_DEPENDS tests/subject/*.cpp)
+keel_program(test_subject NAME test-subject SOURCES ${subject_sources})
+add_dependencies(keel_unit_tests test_subject)
+add_dependencies(keel_thread_tests test_subject)
 
 # The explorer: a program and tests, both over a copy of the peer's core in which bugs can be planted. Objects, not an
 # archive: so its copy is linked whole, and the library's own is left out.
@@ -115,6 +125,13 @@ foreach(driver IN LISTS drivers)
         set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
     endif()
 endforeach()
+
+# The official suite, against a server with every fixture it asks for.
+if(TARGET conformance_server)
+    keel_python_test(conformance-server SCRIPT tests/conformance/run.py LABELS drive release_only TIMEOUT 900)
+    keel_python_test(conformance-fixtures SCRIPT tests/conformance/test_fixtures.py LABELS drive)
+    keel_python_test(conformance-score SCRIPT tests/conformance/test_score.py LABELS source)
+endif()
 
 # `./dev run --once`, as the newcomer types it.
 if(TARGET keel_command)

@@ -132,10 +132,13 @@ bool http_connection::stays_open() {
 
 std::string& http_connection::begin_json(int status, std::string_view headers) {
     if (status >= 400) lane_.shared.counters.refused.fetch_add(1, std::memory_order_relaxed);
-    if (common_headers_.empty()) {
-        slot_ = http::begin_json(out_, status, minor_, stays_open(), headers);
+    if (headers.empty() && common_headers_.empty()) {
+        slot_ = http::begin_json(out_, status, minor_, stays_open(), lane_.date_line());
     } else {
-        slot_ = http::begin_json(out_, status, minor_, stays_open(), std::string(headers) + common_headers_);
+        std::string lines(lane_.date_line());
+        lines += headers;
+        lines += common_headers_;
+        slot_ = http::begin_json(out_, status, minor_, stays_open(), lines);
     }
     return out_;
 }
@@ -150,6 +153,7 @@ void http_connection::respond(int status, std::string_view content_type, std::st
     if (!answering()) return;
     if (status >= 400) lane_.shared.counters.refused.fetch_add(1, std::memory_order_relaxed);
     begin_response(out_, status, minor_, stays_open());
+    out_ += lane_.date_line();
     if (!content_type.empty()) add_content_type(out_, content_type);
     out_ += headers;
     out_ += common_headers_;
@@ -163,6 +167,7 @@ void http_connection::open_stream(std::string_view headers) {
     chunked_ = minor_ >= 1;
     if (!chunked_) close_after_ = true;
     begin_response(out_, 200, minor_, stays_open());
+    out_ += lane_.date_line();
     add_content_type(out_, "text/event-stream");
     out_ += "Cache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n";
     out_ += headers;

@@ -38,7 +38,10 @@ std::shared_ptr<legacy_session> legacy_session::create(lane& l, std::string id, 
                                                        bool one_stream) {
     auto made = std::make_shared<legacy_session>(l, std::move(id), std::move(credential), one_stream);
     // Held by the server's session until it has ended: it speaks through us.
-    made->session_ = l.shared.server->attach(l.loop, [made](const connection_end&) { made->on_session_ended(); });
+    made->session_ = l.shared.server->attach(l.loop, [made](const connection_end&) {
+        made->on_session_ended();
+        made->lane_.loop->post([made] {});  // its peer speaks through us until this turn is over
+    });
     if (!made->session_) return nullptr;
     l.session_begins();
     made->session_->start(l.loop, *made, l.shared.server->core->options.limits);

@@ -38,8 +38,9 @@ std::shared_ptr<modern_side> modern_side::create(http_connection& c) {
     auto side = std::make_shared<modern_side>(c);
     keel::http::lane& lane = c.lane();
     // Held by the session until it has ended: it speaks through us.
-    side->session_ = lane.shared.server->attach(lane.loop, [side](const connection_end&) {
+    side->session_ = lane.shared.server->attach(lane.loop, [side, loop = lane.loop](const connection_end&) {
         side->session_.reset();
+        loop->post([side] {});                               // its peer speaks through us until this turn is over
         if (side->connection_) side->connection_->retire();  // only a server that stops ends it before its connection
     });
     if (!side->session_) return nullptr;

@@ -156,6 +156,11 @@ void give_to(http_connection& c, modern_side& side, const json::value& message, 
 void serve_modern(http_connection& c, const request& r, const json::value& message, const rpc::message& m,
                   const identity& who) {
     if (m.kind == rpc::message_kind::notification) {
+        auto version = (*m.params)["_meta"][protocol::meta_key::protocol_version].if_string();
+        if (!version || !mirrors_once(r, "mcp-protocol-version", *version) ||
+            (r.find("mcp-method").data() && !mirrors_once(r, "mcp-method", m.method))) {
+            return refuse(c, 400, error_code::header_mismatch, "the headers differ from the body");
+        }
         // I5: ids are not unique across clients, so a cancel here says nothing; progress is the server's to send.
         bool heard = m.method != "notifications/cancelled" && m.method != "notifications/progress";
         if (heard) {
@@ -273,12 +278,11 @@ void post(http_connection& c, const request& r, const identity& who) {
     if (!check_media(c, r)) return;
     const json::value* body = read_body(c, r);
     if (!body) return;
+    bool named_modern = r.find("mcp-protocol-version") == protocol::name_of(protocol::latest);
     if (body->is_array()) {
-        for (const json::value& each : body->items()) {
-            if (has_modern_meta(each)) {
-                return refuse(c, 400, error_code::invalid_request, "batches are not part of this protocol revision");
-            }
-        }
+        bool modern = named_modern;
+        for (const json::value& each : body->items()) modern = modern || has_modern_meta(each);
+        if (modern) return refuse(c, 400, error_code::invalid_request, "this revision has no batches");
         return serve_legacy(c, r, *body, nullptr, who);
     }
     rpc::message m = rpc::classify(*body);
@@ -286,7 +290,6 @@ void post(http_connection& c, const request& r, const identity& who) {
         ++c.lane().shared.server->core->totals.rejected_input;
         return refuse(c, 400, m.code, m.problem, m.id);
     }
-    bool named_modern = r.find("mcp-protocol-version") == protocol::name_of(protocol::latest);
     if (m.kind == rpc::message_kind::response) {
         if (named_modern) return refuse(c, 400, error_code::invalid_request, "a response is not expected here");  // E13
         return serve_legacy(c, r, *body, &m, who);
@@ -385,6 +388,7 @@ void handle(http_connection& c, const request& r) {
     service& all = c.lane().shared;
     const http_options& o = all.options;
     std::string_view origin = r.find("origin");
+    if (origin.data() && r.count("origin") > 1) return respond_error(c, 400, "more than one Origin");
     bool health = !o.health_path.empty() && r.path == o.health_path;  // asked by machines, by whatever name they know
     if (auto verdict = all.origins.check(r.host, origin); verdict != origin_check::verdict::fine && !health) {
         return refuse(c, origin_check::status_of(verdict), error_code::invalid_request,

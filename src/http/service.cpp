@@ -7,6 +7,7 @@
 #include "transport/sockets.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <future>
 
 namespace keel::http {
@@ -32,8 +33,9 @@ bool is_loopback(const tcp_address& a) {
 
 // ---- a lane ----
 
-lane::lane(service& s, unsigned i, std::shared_ptr<keel::loop> on)
-    : shared(s), index(i), loop(std::move(on)), now_(loop->now()) {}
+lane::lane(service& s, unsigned i, std::shared_ptr<keel::loop> on) : shared(s), index(i), loop(std::move(on)) {
+    look_at_clock();
+}
 
 lane::~lane() { loop->stop_timer(timer_); }
 
@@ -49,7 +51,7 @@ void lane::adopt(transport::descriptor socket, const std::string& name) {
 void lane::adopt(std::unique_ptr<connection> wire) {
     try {
         if (shared.tls) wire = std::make_unique<tls::tls_connection>(*loop, std::move(wire), *shared.tls);
-        if (connections_.empty() && sessions_.empty()) now_ = loop->now();
+        if (timer_ == 0) look_at_clock();
         auto c = std::make_shared<http_connection>(*this, std::move(wire));
         connections_.emplace(c.get(), c);
         c->start();
@@ -111,8 +113,25 @@ void lane::arm() {
     });
 }
 
-void lane::tick() {
+void lane::look_at_clock() {
     now_ = loop->now();
+    std::time_t t = std::time(nullptr);
+    if (t == date_of_) return;
+    date_of_ = t;
+    std::tm utc{};
+    ::gmtime_r(&t, &utc);
+    // Not by strftime: names of days and months are English here, whatever the locale.
+    constexpr const char* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    char line[64];
+    int size = std::snprintf(line, sizeof line, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[utc.tm_wday],
+                             utc.tm_mday, months[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
+    date_.assign(line, static_cast<std::size_t>(size));
+}
+
+void lane::tick() {
+    look_at_clock();
     std::vector<std::shared_ptr<http_connection>> all;
     all.reserve(connections_.size());
     for (const auto& [key, c] : connections_) all.push_back(c);

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -68,6 +69,8 @@ public:
     bool stopping() const noexcept { return stopping_; }
     /// Right to within a tick; costs nothing.
     time_point coarse_now() const noexcept { return now_; }
+    /// The header Date, as a line.
+    std::string_view date_line() const noexcept { return date_; }
 
     service& shared;
     const unsigned index;
@@ -82,12 +85,15 @@ private:
 
     void tick();
     void arm();
+    void look_at_clock();
     void check_ended();
 
     std::unordered_map<http_connection*, std::shared_ptr<http_connection>> connections_;
     std::unordered_map<std::string, std::shared_ptr<legacy_session>, text_hash, std::equal_to<>> sessions_;
     std::vector<std::shared_ptr<http_connection>> dirty_;
-    time_point now_;
+    time_point now_{};
+    std::string date_;
+    std::time_t date_of_ = 0;
     time_point final_ = time_point::max();
     keel::loop::timer timer_ = 0;
     std::size_t live_sessions_ = 0;

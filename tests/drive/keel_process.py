@@ -25,6 +25,7 @@ import time
 import unittest
 from pathlib import Path
 
+import proof
 from message_check import MessageCheck
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -524,8 +525,11 @@ class DriveTest(unittest.TestCase):
 
 def main():
     """Runs the tests of the calling file and ends with a line of counts."""
-    program = unittest.main(module="__main__", exit=False, verbosity=2)
+    runner = unittest.TextTestRunner(verbosity=2, resultclass=proof.Result)
+    program = unittest.main(module="__main__", exit=False, testRunner=runner)
     result = program.result
+    if program.testNames is None and not program.testNamePatterns:  # all of them, not a few
+        proof.write(sys.argv[0], Path(keel_command()).parent)
     # A test with several failing subtests is one failing test.
     bad = len({getattr(test, "test_case", test).id() for test, _ in (*result.failures, *result.errors)})
     print(f"{result.testsRun - bad - len(result.skipped)} passed, {bad} failed, {len(result.skipped)} skipped")

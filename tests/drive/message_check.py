@@ -1,8 +1,9 @@
 """Whether every message that a server sends is one the official schema of the revision in force allows.
 
 One MessageCheck listens to both directions of one connection. What the client sent says which revision is in force and
-which method an answer belongs to. tests/support/message_check.cpp does the same with Keel's own validator; here it is
-python3-jsonschema, which owes nothing to us.
+which method an answer belongs to. It also tells in which revisions a server has answered (see proof.py).
+tests/support/message_check.cpp does the same with Keel's own validator; here it is python3-jsonschema, which owes nothing
+to us.
 
 The schemas are found at $KEEL_SHARED/schema/<revision>/schema.json, or beside the source tree.
 """
@@ -13,6 +14,8 @@ import os
 from pathlib import Path
 
 import jsonschema
+
+import proof
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 LEGACY = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -208,6 +211,8 @@ class MessageCheck:
                 self.session = name
                 self.client_capabilities = capabilities
                 self.server_capabilities = m["result"]["capabilities"]
+            if name == (self.session or MODERN):  # else it is a guess, or a request of the other era that was refused
+                proof.spoke(name)
             del waiting[i]
             return None
         raise problem
@@ -294,6 +299,8 @@ class MessageCheck:
             return
         schema.check(schema.methods[method], m)
         schema.check("ServerNotification", m)
+        if name == MODERN:
+            proof.spoke(name)  # a listen may have no other answer than what it hears
         params = m.get("params", {})
         if method == "notifications/cancelled":
             require(key_of(params.get("requestId")) in (self.listens if name == MODERN else self.questions),

@@ -87,6 +87,9 @@ class EndOfInput(kp.DriveTest):
             s.open()
             self.is_text(s.ask(call(1, "echo", {"text": "x"})), "x")
             self.leaves(s)
+        with Server() as s:
+            self.is_text(s.ask(kp.modern_call(1, "echo", {"text": "x"})), "x")
+            self.leaves(s)
 
     def test_c10_a_whole_message_without_newline(self):
         """C10: what stands after the last newline is served when it is a whole message."""

@@ -28,9 +28,9 @@ ABOVE = {
     "describe": ["async", "rpc", "protocol", "transport", "server", "client"],
     "schema": ["async", "rpc", "protocol", "transport", "server", "client"],
     "async": ["rpc", "protocol", "transport", "server", "client"],
-    "transport": ["server", "client"],
-    "rpc": ["server", "client"],
-    "protocol": ["server", "client"],
+    "transport": ["server", "client", "http"],
+    "rpc": ["server", "client", "http"],
+    "protocol": ["server", "client", "http"],
 }
 
 

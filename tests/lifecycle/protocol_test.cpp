@@ -541,25 +541,28 @@ TEST_CASE("BASE-16, I6: a modern server never sends a request") {
 }
 
 TEST_CASE("LIFE-11: a client that has not confirmed its initialization is asked nothing") {
-    server_under_test s;
-    s.tool("ask", [](context& ctx) -> task<std::string> {
-        std::string said;
-        try {
-            co_await ctx.request("roots/list", json::value());
-        } catch (const error& e) {
-            said = name_of(e.kind());
-        }
-        co_return said;
-    });
-    s.start();
-    s.send(server_under_test::initialize_line("0", "2025-06-18"));
-    s.send(call_line("1", "ask"));
-    CHECK(s.seen.answer_message("1")["result"]["content"].at(0)["text"].if_string() == "unavailable");
-    s.send(notification_line("notifications/initialized"));
-    s.seen.take();
-    s.send(call_line("2", "ask"));
-    lines asked = s.seen.take();
-    REQUIRE(asked.size() == 1);
-    CHECK(asked[0].find("roots/list") != std::string::npos);
-    s.send(cancel_line("2"));
+    for (const char* version : legacy_versions) {
+        CAPTURE(version);
+        server_under_test s;
+        s.tool("ask", [](context& ctx) -> task<std::string> {
+            std::string said;
+            try {
+                co_await ctx.request("roots/list", json::value());
+            } catch (const error& e) {
+                said = name_of(e.kind());
+            }
+            co_return said;
+        });
+        s.start();
+        s.send(server_under_test::initialize_line("0", version));
+        s.send(call_line("1", "ask"));
+        CHECK(s.seen.answer_message("1")["result"]["content"].at(0)["text"].if_string() == "unavailable");
+        s.send(notification_line("notifications/initialized"));
+        s.seen.take();
+        s.send(call_line("2", "ask"));
+        lines asked = s.seen.take();
+        REQUIRE(asked.size() == 1);
+        CHECK(asked[0].find("roots/list") != std::string::npos);
+        s.send(cancel_line("2"));
+    }
 }

@@ -236,7 +236,7 @@ TEST_CASE("a malformed answer is refused by name (MRTR-15, ELI-18)") {
 
 TEST_CASE(
     "a state that is not ours for this request is refused with one text, and the reason is only logged (MRTR-06, "
-    "MRTR-14)") {
+    "MRTR-14, ELI-12)") {
     counts seen;
     auto now = std::make_shared<std::chrono::system_clock::time_point>(std::chrono::system_clock::now());
     auto timed = [now](asking_options& how) {
@@ -516,21 +516,50 @@ TEST_CASE("sampling, roots and a URL are asked for in both eras (SAM-01, ROOT-01
 }
 
 TEST_CASE("a conversation that no model may go on with is refused before it is sent (SAM-04, SAM-05)") {
-    server_under_test s;
-    s.tool("mixed", [](context& ctx) -> task<std::string> {
-        std::vector<sampling_message> talk;
-        talk.emplace_back(role::user, content("Weather?"));
-        talk.emplace_back(role::assistant,
-                          content::block(json::object(
-                              {{"type", "tool_use"}, {"id", "a"}, {"name", "weather"}, {"input", json::object()}})));
-        talk.emplace_back(role::user, content("and?"));
-        sampling_request ask(std::move(talk));
-        auto r = co_await ctx.sample("s", std::move(ask));
-        co_return r.text();
-    });
-    s.start();
-    CHECK(modern_call(s, "1", "mixed")["error"]["code"].as_int() == -32603);
-    CHECK(s.logged("every use of a tool is answered by its result"));
+    const content use_a = content::tool_use("a", "weather", json::object());
+    const content a_done = content::tool_answer("a", {content("sunny")});
+    const content b_done = content::tool_answer("b", {content("sunny")});
+    const struct {
+        std::vector<content> after_the_use;
+        const char* problem;  // "": it is sent
+    } cases[] = {
+        {{content("and?")}, "message 2: every use of a tool is answered by its result, and nothing else is"},
+        {{b_done}, "message 2: every use of a tool is answered by its result, and nothing else is"},
+        {{a_done, b_done}, "message 2: every use of a tool is answered by its result, and nothing else is"},
+        {{a_done, content("and?")}, "message 2: tool results stand alone"},
+        {{a_done}, ""},
+    };
+    for (std::string_view version : {"2025-11-25", "2026-07-28"}) {
+        for (const auto& one : cases) {
+            CAPTURE(version);
+            CAPTURE(one.problem);
+            server_under_test s;
+            s.tool("talk", [&](context& ctx) -> task<std::string> {
+                std::vector<sampling_message> talk;
+                talk.emplace_back(role::user, content("Weather?"));
+                talk.emplace_back(role::assistant, use_a);
+                talk.emplace_back(role::user, one.after_the_use);
+                sampling_request ask(std::move(talk));
+                auto r = co_await ctx.sample("s", std::move(ask));
+                co_return r.text();
+            });
+            s.start();
+            bool sent = std::string_view(one.problem).empty();
+            if (version == "2026-07-28") {
+                json::value answer = modern_call(s, "1", "talk");
+                CHECK(asked_keys(answer).contains("s") == sent);
+            } else {
+                s.send(server_under_test::initialize_line("\"init\"", version, all_capabilities));
+                s.send(notification_line("notifications/initialized"));
+                s.call("1", "talk");
+                CHECK(s.seen.with_method("sampling/createMessage").size() == (sent ? 1 : 0));
+            }
+            if (!sent) {
+                CHECK(s.seen.answer_message("1")["error"]["code"].as_int() == -32603);
+                CHECK(s.logged(one.problem));
+            }
+        }
+    }
 }
 
 TEST_CASE("a handler that is ended by its question cleans up before the client hears of it (B15, F7)") {

@@ -1,6 +1,7 @@
 #include "support/message_check.hpp"
 
 #include "protocol/official.hpp"
+#include "support/proof.hpp"
 
 #include <mutex>
 
@@ -163,6 +164,12 @@ void message_check::check_message(const json::value& m) {
     else check_notification(m);
 }
 
+void message_check::note_answer(const asked& to) const {
+    bool agreed = !session_.empty() && to.revision == session_;
+    bool said_so = session_.empty() && to.revision == modern;
+    if (agreed || said_so) spoke(to.revision);  // else it is a guess, or a request of the other era that was refused
+}
+
 void message_check::check_answer(const json::value& m) {
     const json::value* id = m.find("id");
     if (!id) {
@@ -185,6 +192,7 @@ void message_check::check_answer(const json::value& m) {
             to.revision = in_force();
         }
         if (m.contains("error")) {
+            note_answer(to);
             open.erase(at);
             return check_error(m, to.revision);
         }
@@ -195,6 +203,7 @@ void message_check::check_answer(const json::value& m) {
             client_capabilities_ = to.capabilities;
             server_capabilities_ = m["result"]["capabilities"];
         }
+        note_answer(to);
         open.erase(at);
         return;
     }
@@ -287,6 +296,7 @@ void message_check::check_notification(const json::value& m) {
     }
     if (auto why = complaint(revision, *definition, m); !why.empty()) complain(m, why);
     if (auto why = complaint(revision, "ServerNotification", m); !why.empty()) complain(m, why);
+    if (revision == modern) spoke(modern);  // a listen may have no other answer than what it hears
     if (method == "notifications/cancelled") {
         const auto& ours = revision == modern ? listens_ : questions_;
         if (!ours.contains(json::to_string(m["params"]["requestId"]))) {

@@ -5,6 +5,8 @@
 // It listens to both directions of one connection: what the client sent says which revision is in force and which
 // method an answer belongs to. Methods that are not in the schema's list are a test's own, and only their envelope is
 // looked at.
+//
+// It also tells in which revisions a server has answered (see proof.hpp).
 
 #include <keel/json.hpp>
 
@@ -42,6 +44,7 @@ private:
 
     void check_message(const json::value& m);
     void check_answer(const json::value& m);
+    void note_answer(const asked& to) const;
     /// "" when it is a right answer to that.
     std::string complaint_about_result(const asked& to, const json::value& m) const;
     std::string complaint_about_modern_result(const asked& to, const json::value& result) const;

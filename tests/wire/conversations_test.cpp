@@ -1,5 +1,6 @@
 // Plays every conversation beside this file, under each of its versions.
 
+#include "support/proof.hpp"
 #include "wire/conversation.hpp"
 
 #include <doctest/doctest.h>
@@ -36,6 +37,7 @@ TEST_CASE("every conversation goes as it is written") {
             INFO(file.filename().string() << " under " << version);
             std::string problem = play(c, version);
             CHECK_MESSAGE(problem.empty(), problem);
+            if (problem.empty()) keel::test::proved(c.title, version);
         }
     }
 }

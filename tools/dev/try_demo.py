@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Talks to the demo server as a client does, and shows what is said.
+"""Starts the demo server for a newcomer.
 
-    tools/dev/try_demo.py           the whole conversation, in friendly form
-    tools/dev/try_demo.py --once    one call; leaves with 0 if the answer is right
+    tools/dev/try_demo.py           serves it over HTTP and says how to connect, until Ctrl-C
+    tools/dev/try_demo.py --talk    talks to it over stdio as a client does, and shows what is said
+    tools/dev/try_demo.py --once    one call over HTTP; leaves with 0 if the answer is right
 
 The programs are looked for in $KEEL_BIN, else in build/release/bin.
 """
@@ -14,6 +15,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEEL = pathlib.Path(os.environ.get("KEEL_BIN", ROOT / "build" / "release" / "bin")) / "keel"
@@ -95,16 +97,55 @@ def text_of(answer):
     return " ".join(block.get("text", "") for block in result.get("content", []))
 
 
+def serve(address):
+    """The demo over HTTP: the process, and its URL."""
+    process = subprocess.Popen([KEEL, "demo", "--http", address], stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if " serving " in line:
+            return process, line.split(" serving ")[1].strip()
+        print(line, end="", file=sys.stderr)
+    sys.exit(f"the server left with {process.wait()}")
+
+
 def once():
-    demo = Demo(quiet=True)
-    demo.open()
-    answer = demo.call("add", a=2, b=40)
-    status = demo.leave()
+    process, url = serve("127.0.0.1:0")
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+            "params": {"name": "add", "arguments": {"a": 2, "b": 40}, "_meta": meta}}
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream",
+               "MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "add"}
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode(), headers)) as response:
+        answer = json.load(response)
+    process.send_signal(signal.SIGTERM)
+    status = process.wait()
     print(f"add(2, 40) = {text_of(answer)}")
     if text_of(answer) != "42" or answer["result"].get("isError"):
         sys.exit(f"that is not right: {brief(answer, 1000)}")
     if status != 0:
         sys.exit(f"the server left with {status}")
+
+
+def run():
+    process, url = serve("127.0.0.1:8848")
+    headline(f"The demo server is at {url}")
+    print(f"""
+  in a browser      {url.rsplit("/", 1)[0]}/
+  Claude Code       claude mcp add --transport http keel-demo {url}
+  MCP Inspector     npx @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list
+  other clients     {json.dumps({"mcpServers": {"keel-demo": {"type": "http", "url": url}}})}
+  over stdio        {json.dumps({"mcpServers": {"keel-demo": {"command": str(KEEL.resolve()), "args": ["demo"]}}})}
+  curl              curl -s {url} -H 'Content-Type: application/json' \\
+                      -H 'Accept: application/json, text/event-stream' -d '{{"jsonrpc":"2.0","id":1,"method":"initialize",
+                      "params":{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{{"name":"curl","version":"1"}}}}}}'
+
+  ./dev run --talk shows a conversation. The demo's source is tools/keel/; a server of your own starts with
+  examples/ and README.md. Ctrl-C ends it.
+""", flush=True)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server hears it too, and ends in order
+    signal.signal(signal.SIGTERM, lambda *_: process.send_signal(signal.SIGTERM))
+    for line in process.stderr:
+        print(line, end="", file=sys.stderr)
+    sys.exit(process.wait())
 
 
 def conversation():
@@ -158,14 +199,17 @@ def conversation():
     headline("To use it from a real client, give the client this server:")
     settings = {"mcpServers": {"keel-demo": {"command": str(KEEL.resolve()), "args": ["demo", "--stdio"]}}}
     print(json.dumps(settings, indent=2))
-    print("\nOr let it listen:  ./dev run --tcp 127.0.0.1:8848   or   ./dev run --unix /tmp/keel.sock")
+    print("\nOr let it listen:  ./dev run")
     print("Its source is tools/keel/; a server of your own starts with examples/ and README.md.")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--once", action="store_true")
+    parser.add_argument("--talk", action="store_true")
     args = parser.parse_args()
+    if not args.once and not args.talk:
+        run()
     # Whatever happens, a newcomer is not left hanging.
     signal.signal(signal.SIGALRM, lambda *_: sys.exit("the demo did not answer within a minute"))
     signal.alarm(60)

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Whether score.py is as strict as it says."""
+
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import score  # noqa: E402
+
+
+def check(ident, status, **more):
+    return {"id": ident, "status": status, **more}
+
+
+GOOD = check("ping", "SUCCESS")
+SCHEMA = check("wire-schema-valid", "SUCCESS")
+
+
+class Score(unittest.TestCase):
+    def passes(self, *checks):
+        return score.judge("ping", list(checks)).passed
+
+    def test_a_scenario_needs_a_success_of_its_own(self):
+        self.assertTrue(self.passes(GOOD, SCHEMA))
+        self.assertTrue(self.passes(GOOD, check("a", "SKIPPED"), check("b", "INFO")))
+        self.assertFalse(self.passes())
+        self.assertFalse(self.passes(SCHEMA))
+        self.assertFalse(self.passes(SCHEMA, check("a", "SKIPPED"), check("b", "INFO")))
+
+    def test_failures_and_warnings_count_and_are_named(self):
+        self.assertFalse(self.passes(GOOD, check("a", "FAILURE")))
+        self.assertFalse(self.passes(GOOD, check("a", "WARNING")))
+        why = score.judge("ping", [GOOD, check("a", "WARNING", errorMessage="too late")]).why
+        self.assertEqual(why, "WARNING a: too late")
+
+    def test_a_scenario_without_a_result_has_failed(self):
+        verdicts = score.judge_all(["ping", "tools-list"], {"ping": [GOOD]})
+        self.assertEqual([v.passed for v in verdicts], [True, False])
+
+    def test_results_are_found_by_the_name_of_their_scenario(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("server-ping", "server-server-initialize"):
+                place = Path(folder) / f"{name}-2026-01-02T03-04-05-678Z"
+                place.mkdir()
+                (place / "checks.json").write_text(json.dumps([GOOD]))
+            self.assertEqual(set(score.read(folder)), {"ping", "server-initialize"})
+            twice = Path(folder) / "server-ping-2026-01-02T03-04-06-000Z"
+            twice.mkdir()
+            (twice / "checks.json").write_text("[]")
+            with self.assertRaises(ValueError):
+                score.read(folder)
+
+
+if __name__ == "__main__":
+    result = unittest.main(exit=False, verbosity=2).result
+    bad = len(result.failures) + len(result.errors)
+    print(f"{result.testsRun - bad} passed, {bad} failed")
+    sys.exit(1 if bad or result.testsRun == 0 else 0)

@@ -1,0 +1,55 @@
+"""What the tests of a driver have proved, for the table of rules (tools/dev/rule_table).
+
+Which rules a test is about stands in its name (test_b12_..., test_f1_f2_...) or in the first line of its docstring. Under which
+revisions it has proved them is not said but seen: whoever listens to a server (MessageCheck does) tells of each revision in
+which it answers. tests/support/proof.hpp is the same for the C++ tests.
+
+The record is <build>/proved/drive-<name>.txt, one line for each test that passed: what it is about, a tab, the revisions.
+"""
+
+import re
+import unittest
+from pathlib import Path
+
+spoken = set()  # while the current test runs
+proofs = {}
+
+
+def spoke(revision):
+    """While the current test ran, a server has answered in this revision."""
+    spoken.add(revision)
+
+
+def about(test):
+    """test_f1_f2_failures: "F1 F2: " and its docstring."""
+    words = test.id().rpartition(".")[2].removeprefix("test_").split("_")
+    rules = []
+    for word in words:
+        if not re.fullmatch(r"[a-j]\d{1,2}", word):
+            break
+        rules.append(word.upper())
+    said = test.shortDescription() or " ".join(words[len(rules):])
+    listed = re.findall(r"[A-J]\d{1,2}\b", said.split(":")[0])
+    return said if set(rules) <= set(listed) else f"{' '.join(rules)}: {said}"
+
+
+class Result(unittest.TextTestResult):
+    def startTest(self, test):
+        spoken.clear()
+        super().startTest(test)
+
+    def addSuccess(self, test):
+        super().addSuccess(test)
+        proofs.setdefault(about(test), set()).update(spoken)
+
+
+def write(driver, programs):
+    """`programs` is the folder of the programs that were driven. Those that are installed somewhere leave no record."""
+    build = Path(programs).resolve().parent
+    if not (build / "CMakeCache.txt").is_file():
+        return
+    folder = build / "proved"
+    folder.mkdir(exist_ok=True)
+    name = "drive-" + Path(driver).stem.removeprefix("test_")
+    lines = [f"{what}\t{' '.join(sorted(revisions))}\n" for what, revisions in sorted(proofs.items())]
+    (folder / f"{name}.txt").write_text("".join(lines))

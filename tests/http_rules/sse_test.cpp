@@ -1,0 +1,158 @@
+#include "http/sse_reader.hpp"
+#include "http/sse_writer.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace keel::http;
+using std::chrono::milliseconds;
+
+namespace {
+
+struct outcome {
+    std::string events;  // "[id|event|data]" for each
+    std::string last_id;
+    long long retry = -1;
+    bool fine = true;
+    bool operator==(const outcome&) const = default;
+};
+
+outcome read_pieces(const std::vector<std::string_view>& pieces, const sse_limits& limits) {
+    sse_reader reader(limits);
+    outcome out;
+    for (std::string_view piece : pieces) {
+        const std::string own(piece);
+        out.fine = reader.feed(own, [&](const sse_event& e) {
+            out.events.append("[").append(e.id).append("|").append(e.event).append("|").append(e.data).append("]");
+        });
+    }
+    out.last_id = reader.last_event_id();
+    if (reader.retry()) out.retry = reader.retry()->count();
+    return out;
+}
+
+/// The outcome, having checked that it does not depend on how the stream is cut.
+outcome read(std::string_view stream, const sse_limits& limits = {}) {
+    const outcome whole = read_pieces({stream}, limits);
+    for (std::size_t cut = 1; cut < stream.size(); ++cut) {
+        INFO("cut at " << cut);
+        CHECK(read_pieces({stream.substr(0, cut), stream.substr(cut)}, limits) == whole);
+    }
+    std::vector<std::string_view> single;
+    for (std::size_t i = 0; i != stream.size(); ++i) single.push_back(stream.substr(i, 1));
+    CHECK(read_pieces(single, limits) == whole);
+    return whole;
+}
+
+}  // namespace
+
+TEST_CASE("events are written as the standard frames them") {
+    std::string out;
+    append_event(out, "7", "message", R"({"a":1})");
+    append_event(out, {}, {}, "x");
+    append_priming_event(out, "s-1");
+    append_comment(out, "ping");
+    append_comment(out);
+    append_retry(out, milliseconds(1500));
+    append_retry(out, milliseconds(-3));
+    CHECK(out ==
+          "id: 7\nevent: message\ndata: {\"a\":1}\n\n"
+          "data: x\n\n"
+          "id: s-1\ndata: \n\n"
+          ": ping\n\n"
+          ": \n\n"
+          "retry: 1500\n\nretry: 0\n\n");
+}
+
+TEST_CASE("a line end in an event cannot break the framing") {
+    std::string out;
+    append_event(out, {}, {}, "a\nb\r\nc\rd\n\n");
+    CHECK(out == "data: a\ndata: b\ndata: c\ndata: d\ndata: \ndata: \n\n");
+    CHECK(read(out).events == "[|message|a\nb\nc\nd\n\n]");
+
+    out.clear();
+    append_event(out, "1\n\ndata: forged", "e\r\nid: 9", "\n\nevent: forged\n\n");
+    append_comment(out, "a\n\ndata: forged\r\n\r\n");
+    CHECK(read(out).events == "[1data: forged|eid: 9|\n\nevent: forged\n\n]");
+}
+
+TEST_CASE("HTTP-10 comments and unknown fields are ignored") {
+    CHECK(read(": hello\n:\n\ndata: a\n: between\nfoo: bar\nfoo\ndata: b\n\n").events == "[|message|a\nb]");
+    CHECK(read(":data: x\n\n").events.empty());
+    CHECK(read("Data: x\n data: y\ndata : z\n\n").events.empty());
+}
+
+TEST_CASE("lines end with CR, LF or CRLF") {
+    CHECK(read("data: a\n\ndata: b\r\rdata: c\r\n\r\ndata: d\n\r\ndata: e\r\n\r").events ==
+          "[|message|a][|message|b][|message|c][|message|d][|message|e]");
+    CHECK(read("data: a\r\ndata: b\r\n\r\n").events == "[|message|a\nb]");
+}
+
+TEST_CASE("one byte order mark at the start is skipped") {
+    CHECK(read("\xef\xbb\xbf"
+               "data: a\n\n\xef\xbb\xbf"
+               "data: b\n\n")
+              .events == "[|message|a]");
+    CHECK(read("\xef\xbb\xbf\xef\xbb\xbf"
+               "data: a\n\n")
+              .events.empty());
+}
+
+TEST_CASE("fields: one blank is taken away, a colon is not needed") {
+    CHECK(read("data:a\n\ndata:  b\n\ndata\n\ndata\ndata\n\ndata: a:b\n\n").events ==
+          "[|message|a][|message| b][|message|][|message|\n][|message|a:b]");
+    CHECK(read("event: x\ndata: a\n\ndata: b\n\nevent: y\n\ndata: c\n\n").events == "[|x|a][|message|b][|message|c]");
+}
+
+TEST_CASE("the id of an event without data is remembered") {
+    std::string out;
+    append_priming_event(out, "s-1");
+    const outcome o = read(out);
+    CHECK(o.events == "[s-1|message|]");
+    CHECK(o.last_id == "s-1");
+    CHECK(read("id: 4\n\n").last_id == "4");
+    CHECK(read("id: 4\n\n").events.empty());
+}
+
+TEST_CASE("ids last, can be taken back, and count from the end of their event on") {
+    CHECK(read("id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n").events == "[1|message|a][1|message|b][|message|c]");
+    CHECK(read("id: 1\n\nid: 2\ndata: x\n").last_id == "1");
+    CHECK(read(std::string("id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n", 31)).events == "[1|message|a][1|message|b]");
+}
+
+TEST_CASE("retry is digits and nothing else") {
+    CHECK(read("retry: 1500\n").retry == 1500);
+    CHECK(read("retry: 0\n").retry == 0);
+    CHECK(read("retry: 5\nretry: 1.5\nretry: -1\nretry: 2s\nretry:\nretry: +3\nretry:  4\n").retry == 5);
+    CHECK(read("retry: 99999999999999999999\n").retry == -1);
+}
+
+TEST_CASE("an event without its empty line is discarded") {
+    CHECK(read("data: a\n\ndata: b\n").events == "[|message|a]");
+    sse_reader reader;
+    std::vector<std::string> seen;
+    const auto sink = [&](const sse_event& e) { seen.push_back(std::string(e.id) + "|" + std::string(e.data)); };
+    reader.feed("retry: 9\nid: 1\ndata: a\n\nid: 2\ndata: b\nda", sink);
+    reader.restart();
+    CHECK(reader.last_event_id() == "1");
+    CHECK(reader.retry() == milliseconds(9));
+    reader.feed(
+        "\xef\xbb\xbf"
+        "data: c\n\n",
+        sink);
+    CHECK(seen == std::vector<std::string>{"1|a", "1|c"});
+}
+
+TEST_CASE("J4 lines and events are bounded") {
+    const sse_limits limits{.max_line = 10, .max_event = 8};
+    CHECK(read("data: 1234\ndata: 123\n\n", limits).events == "[|message|1234\n123]");
+    const outcome line = read("data: a\n\ndata: 12345\n\ndata: b\n\n", limits);
+    CHECK(line.events == "[|message|a]");
+    CHECK(!line.fine);
+    CHECK(!read(": 123456789", limits).fine);
+    const outcome event = read("data: 1234\ndata: 1234\n\ndata: b\n\n", limits);
+    CHECK(event.events.empty());
+    CHECK(!event.fine);
+}

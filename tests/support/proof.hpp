@@ -1,0 +1,58 @@
+#pragma once
+
+// What the tests of a program have proved, for the table of rules (tools/dev/rule_table).
+//
+// Which rules a test is about stands in its name. Under which revisions it has proved them is not said but seen: whoever
+// listens to a server (message_check does) tells of each revision in which it answers. A test that passes is written down with
+// the revisions that were spoken while it ran; with subcases, those of each run through it.
+//
+// The record is <build>/proved/<program>.txt, one line for each test: its name, a tab, the revisions. It is written when all
+// tests of the program have run: a run of a few of them leaves it alone.
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace keel::test {
+
+/// While the current test ran, a server has answered in this revision. From any thread.
+void spoke(std::string_view revision);
+
+/// Something that has a name of its own within the current test holds under this revision: a conversation does.
+void proved(std::string_view name, std::string_view revision);
+
+/// Listens to doctest and writes the record.
+class proof_writer final : public doctest::IReporter {
+public:
+    explicit proof_writer(const doctest::ContextOptions&) {}
+
+    void test_case_start(const doctest::TestCaseData& test) override;
+    void test_case_reenter(const doctest::TestCaseData& test) override;
+    void subcase_start(const doctest::SubcaseSignature& subcase) override;
+    void test_case_end(const doctest::CurrentTestCaseStats& stats) override;
+    void test_run_end(const doctest::TestRunStats& stats) override;
+
+    void report_query(const doctest::QueryData&) override {}
+    void test_run_start() override {}
+    void test_case_exception(const doctest::TestCaseException&) override {}
+    void subcase_end() override {}
+    void log_assert(const doctest::AssertData&) override {}
+    void log_message(const doctest::MessageData&) override {}
+    void test_case_skipped(const doctest::TestCaseData&) override {}
+
+private:
+    using record = std::map<std::string, std::set<std::string>>;  // a name, its revisions
+
+    void begin_run(const doctest::TestCaseData& test);
+    void end_run();
+
+    std::vector<std::string> names_;  // of the current run through a test: its own and those of its subcases
+    record current_;                  // of the current test, over all runs through it
+    record all_;
+};
+
+}  // namespace keel::test
