@@ -107,7 +107,7 @@ class http_server {
 public:
     /// Throws std::invalid_argument for options that cannot be, std::runtime_error for a certificate that cannot be used.
     explicit http_server(server& s, http_options options = {});
-    /// Stops.
+    /// Stops. What is served on a loop of the caller's ends there, in its own time.
     ~http_server();
     http_server(const http_server&) = delete;
     http_server& operator=(const http_server&) = delete;
@@ -121,9 +121,11 @@ public:
     /// "http://127.0.0.1:8848/mcp", with the port that was chosen; "" before start.
     std::string url() const;
 
+    /// Begins to stop and returns.
+    void request_stop(duration drain = {});
     /// Listens no more; running calls get `drain`, then they are answered with an error; returns when all of it has ended, within
     /// the bounds of keel::limits whatever clients do. The server itself goes on. server::stop does this too. Not in a
-    /// handler.
+    /// handler; with a loop of the caller's, on another thread, while that loop runs.
     void stop(duration drain = {});
     /// The certificate is read again, now. Throws when it cannot be used; the old one then stays.
     void reload_certificate();

@@ -29,14 +29,15 @@ void exchange::tell_user(F f) {
 }
 
 void exchange::attach(std::weak_ptr<exchange_user> user, std::shared_ptr<loop> on, std::uint64_t tag) {
+    std::shared_ptr<loop> on_user_loop = on;
     {
         std::lock_guard lock(mutex_);
         user_ = std::move(user);
         user_loop_ = std::move(on);
         tag_ = tag;
     }
-    // It may have gone before anybody could be told.
-    if (gone()) tell_user([](exchange_user& u, std::uint64_t t) { u.on_exchange_gone(t); });
+    // It may have gone before anybody could be told. Told in a turn of its own: whoever attaches is not done with it yet.
+    if (gone()) on_user_loop->post([self = shared_from_this()] { self->tell_gone(); });
 }
 
 template <class F>
@@ -105,6 +106,10 @@ void exchange::on_gone() {
     connection_ = nullptr;
     gone_.store(true, std::memory_order_release);
     waiting_.store(0, std::memory_order_relaxed);
+    tell_gone();
+}
+
+void exchange::tell_gone() {
     tell_user([](exchange_user& u, std::uint64_t tag) { u.on_exchange_gone(tag); });
 }
 

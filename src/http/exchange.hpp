@@ -54,6 +54,7 @@ private:
     template <class F>
     void tell_user(F f);
     void note_waiting() noexcept;
+    void tell_gone();
 
     void on_gone() override;
     void on_drained() override;

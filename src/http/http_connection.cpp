@@ -6,12 +6,17 @@
 #include "http/service.hpp"
 #include "http/sse_writer.hpp"
 
+#include <cxxabi.h>
+
 namespace keel::http {
 
 namespace {
 
 // Requests that come before the answer to the one in front of them wait here; beyond this they wait in the system.
 constexpr std::size_t most_pipelined = 64 * 1024;
+// After a refusal the rest of what the client is sending is taken and thrown away for a while: closing at once would reset the
+// connection, and the client might never see why.
+constexpr duration linger_time = std::chrono::seconds(1);
 // Kept from one answer to the next; a larger buffer is given back once it has been written.
 constexpr std::size_t kept_capacity = 64 * 1024;
 
@@ -33,11 +38,26 @@ void http_connection::start() {
 
 // ---- input ----
 
+// A connection that throws, out of descriptors perhaps, is a broken one. False: it is closed.
+template <class F>
+bool http_connection::on_wire(F f) {
+    try {
+        f();
+        return true;
+    } catch (const std::exception&) {
+        fail();
+        return false;
+    }
+}
+
 void http_connection::on_input(std::string_view bytes) {
     auto self = shared_from_this();
+    if (lingers_) return;
     if (step_ != step::reading || !pending_.empty()) {
         pending_ += bytes;
-        if (pending_.size() >= most_pipelined && !std::exchange(paused_, true)) wire_->pause();
+        if (pending_.size() >= most_pipelined && !std::exchange(paused_, true)) {
+            on_wire([this] { wire_->pause(); });
+        }
         return;
     }
     take(bytes);
@@ -55,8 +75,11 @@ void http_connection::take(std::string_view bytes) {
             keep_alive_ = reader_.get().keep_alive;
             head_only_ = reader_.get().method == "HEAD";
             quiet_since_ = lane_.coarse_now();
-            lane_.shared.counters.requests.fetch_add(1, std::memory_order_relaxed);
+            lane_.count_request();
+            handling_ = true;
             handle_contained();
+            handling_ = false;
+            if (step_ == step::reading) reader_.next();  // not before: the message may still be looked at
             continue;
         }
         if (reader_.at() == request_reader::state::refused) {
@@ -73,7 +96,7 @@ void http_connection::take(std::string_view bytes) {
     taking_ = false;
     if (answering()) {
         pending_ += bytes;
-        if (streaming()) reader_.release_memory();
+        reader_.release_memory();
     }
     write_out();
     lane_.flush_dirty();
@@ -84,19 +107,37 @@ void http_connection::handle_contained() {
     try {
         handle(*this, reader_.get());
     } catch (const std::exception& e) {
-        lane_.shared.server->core->report(log_level::error, std::string("an HTTP request failed: ") + e.what());
-        if (step_ == step::pending) respond_error(*this, 500, "internal error");
-        else if (step_ == step::streaming) close();
+        failed(e.what());
+    } catch (abi::__forced_unwind&) {
+        throw;
+    } catch (...) {  // anything may be thrown; its text cannot be known
+        failed("an exception that is no std::exception");
     }
+}
+
+void http_connection::failed(const char* what) {
+    lane_.shared.server->core->report(log_level::error, std::string("an HTTP request failed: ") + what);
+    if (!answering()) return;
+    if (step_ == step::streaming) return close();
+    if (auto told = std::exchange(watcher_, nullptr)) told->on_gone();  // whoever was to answer does not any more
+    close_sides();
+    close_after_ = true;
+    respond_error(*this, 500, "internal error");
 }
 
 // The answer was completed outside of take: what came meanwhile is looked at in a turn of its own.
 void http_connection::go_on() {
     if (step_ != step::reading || close_after_) return;
     std::string bytes = std::exchange(pending_, {});
-    if (std::exchange(paused_, false)) wire_->resume();
+    if (!on_wire([this] {
+            if (std::exchange(paused_, false)) wire_->resume();
+        })) {
+        return;
+    }
     if (!bytes.empty()) take(bytes);
-    if (step_ == step::reading && input_ended_) close();
+    if (step_ != step::reading || !input_ended_ || !pending_.empty()) return;
+    if (waiting() == 0) close();
+    else close_after_ = true;
 }
 
 void http_connection::on_input_end() {
@@ -119,7 +160,9 @@ void http_connection::refuse(int status, const char* reason) {
     minor_ = 1;
     head_only_ = false;
     close_after_ = true;
+    lingers_ = true;
     respond_error(*this, status, reason);
+    set_deadline(linger_time);
 }
 
 // ---- output ----
@@ -157,9 +200,10 @@ void http_connection::respond(int status, std::string_view content_type, std::st
     if (!content_type.empty()) add_content_type(out_, content_type);
     out_ += headers;
     out_ += common_headers_;
-    if (status != 204) add_content_length(out_, body.size());
+    bool has_body = status >= 200 && status != 204 && status != 304;
+    if (has_body) add_content_length(out_, body.size());
     end_head(out_);
-    if (!head_only_) out_ += body;
+    if (has_body && !head_only_) out_ += body;
     answered();
 }
 
@@ -199,9 +243,9 @@ void http_connection::answered() {
     watcher_.reset();
     common_headers_.clear();
     step_ = step::reading;
-    reader_.next();
+    if (!handling_) reader_.next();
     set_deadline(lane_.shared.options.limits.idle_time);
-    if (input_ended_ && pending_.empty()) close_after_ = true;
+    if (input_ended_ && pending_.empty() && !taking_) close_after_ = true;
     flush();
     if (!taking_ && !close_after_ && !pending_.empty()) {
         lane_.loop->post([weak = weak_from_this()] {
@@ -226,7 +270,8 @@ void http_connection::write_out() {
     auto self = shared_from_this();
     std::size_t before = waiting();
     while (!blocked_ && waiting() > 0) {
-        connection::written w = wire_->write(std::string_view(out_).substr(written_));
+        connection::written w;
+        if (!on_wire([&] { w = wire_->write(std::string_view(out_).substr(written_)); })) return;
         if (!w.failure.empty()) return fail();
         blocked_ = w.bytes < waiting();
         written_ += w.bytes;
@@ -236,7 +281,11 @@ void http_connection::write_out() {
         if (out_.capacity() > kept_capacity || step_ == step::streaming) std::string().swap(out_);
         else out_.clear();
         written_ = 0;
-        if (step_ == step::reading && (close_after_ || (retired_ && !reader_.begun()))) return close();
+        if (step_ == step::reading) {
+            if (lingers_) return;
+            if (close_after_ || (retired_ && !reader_.begun())) return close();
+            if (before > 0) set_deadline(lane_.shared.options.limits.idle_time);
+        }
     } else if (waiting() < before || stall_deadline_ == time_point::max()) {
         stall_deadline_ = after(lane_.coarse_now(), lane_.shared.server->core->options.limits.write_stall);
     }
@@ -263,6 +312,10 @@ void http_connection::tell_gone() {
     if (step_ == step::streaming) lane_.shared.counters.streams.fetch_sub(1, std::memory_order_relaxed);
     step_ = step::closed;
     if (auto told = std::exchange(watcher_, nullptr)) told->on_gone();
+    close_sides();
+}
+
+void http_connection::close_sides() {
     if (auto side = std::exchange(modern_, nullptr)) side->connection_closed();
     if (auto side = std::exchange(stateless_, nullptr)) side->connection_closed();
 }
@@ -278,6 +331,7 @@ void http_connection::fail() {
 void http_connection::close() { fail(); }
 
 void http_connection::stop(duration drain) {
+    if (step_ == step::closed) return;
     auto self = shared_from_this();
     for (auto side : {modern_, stateless_}) {
         if (side && !side->ended()) side->session().close(drain);
@@ -295,8 +349,8 @@ void http_connection::set_deadline(duration d) noexcept { deadline_ = after(lane
 void http_connection::check_time(time_point now) {
     auto self = shared_from_this();
     if (now >= stall_deadline_) return fail();
-    if (step_ == step::reading && now >= deadline_) {
-        if (!reader_.begun()) return close();
+    if (step_ == step::reading && now >= deadline_ && waiting() == 0) {
+        if (!reader_.begun() || lingers_) return close();
         return refuse(408, "the request took too long to arrive");
     }
     if (watcher_ && now - quiet_since_ >= lane_.shared.options.limits.keep_alive) {

@@ -64,6 +64,8 @@ public:
     /// Whoever serves 2026-07-28 here; made when first needed.
     std::shared_ptr<modern_side>& modern() noexcept { return modern_; }
     std::shared_ptr<modern_side>& stateless() noexcept { return stateless_; }
+    /// The Host that was found fine last: requests of one connection name the same again and again.
+    std::string& trusted_host() noexcept { return trusted_host_; }
     /// Headers for every answer to the request at hand: CORS.
     std::string& common_headers() noexcept { return common_headers_; }
 
@@ -77,6 +79,10 @@ private:
 
     void take(std::string_view bytes);
     void handle_contained();
+    void failed(const char* what);
+    template <class F>
+    bool on_wire(F f);
+    void close_sides();
     void go_on();
     void refuse(int status, const char* reason);
     bool stays_open();
@@ -98,13 +104,16 @@ private:
     std::size_t slot_ = 0;  // where the length of what is being written belongs
     std::string pending_;   // what has come behind the request that is being answered
     std::string common_headers_;
+    std::string trusted_host_;
 
     time_point deadline_ = time_point::max();        // of what is being read, or of the next request
     time_point stall_deadline_ = time_point::max();  // for the client to take something
     time_point quiet_since_{};
     step step_ = step::reading;
-    bool taking_ = false;  // in take: what is written now goes out together at its end
-    bool dirty_ = false;   // on the lane's list of those to flush
+    bool handling_ = false;  // in handle: the request may not be forgotten yet
+    bool lingers_ = false;   // it was refused: what still comes is thrown away
+    bool taking_ = false;    // in take: what is written now goes out together at its end
+    bool dirty_ = false;     // on the lane's list of those to flush
     bool blocked_ = false;
     bool paused_ = false;
     bool chunked_ = false;

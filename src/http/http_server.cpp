@@ -9,11 +9,13 @@ namespace keel {
 struct http_server::impl {
     impl(server& s, http_options o) : work(std::make_shared<http::service>(s, std::move(o))) {}
 
-    /// Once: a service that has ended does not begin again.
-    void begin() {
+    /// Once: a service that has ended does not begin again. One that could not begin may be tried again.
+    template <class F>
+    void begin(F open) {
         std::lock_guard lock(mutex);
         if (begun) throw std::logic_error("keel: http_server::start was called twice");
-        work->server->begin();
+        work->server->begin_serving();
+        open();
         begun = true;
     }
     unsigned lanes() const {
@@ -30,23 +32,22 @@ http_server::http_server(server& s, http_options options) : impl_(std::make_shar
 
 http_server::~http_server() {
     impl_->work->stop({});
-    // In a handler it cannot wait for itself; what is left keeps what it needs.
-    if (impl_->work->in_own_thread()) return;
-    impl_->work->wait();
+    // In a handler, and for a loop that somebody else runs, it cannot wait; what is left keeps what it needs.
+    if (impl_->work->in_own_thread() || !impl_->work->wait_for_own()) return;
     impl_->work->join();
 }
 
 void http_server::start(const std::string& address) {
-    impl_->begin();
-    impl_->work->open_in_background(address, impl_->lanes());
+    impl_->begin([&] { impl_->work->open_in_background(address, impl_->lanes()); });
 }
 
 void http_server::start(const std::string& address, std::shared_ptr<loop> on) {
-    impl_->begin();
-    impl_->work->open(address, std::move(on), impl_->lanes());
+    impl_->begin([&] { impl_->work->open(address, std::move(on), impl_->lanes()); });
 }
 
 std::string http_server::url() const { return impl_->work->url(); }
+
+void http_server::request_stop(duration drain) { impl_->work->stop(drain); }
 
 void http_server::stop(duration drain) {
     if (impl_->work->in_own_thread() || impl_->work->server->in_handler()) {

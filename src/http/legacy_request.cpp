@@ -45,30 +45,30 @@ lane* lane_named(service& all, std::string_view id) {
     return &all.lane_of(static_cast<unsigned>(index));
 }
 
-/// Every message of a body, or why it is none. An error is answered.
-bool read_messages(const legacy_request& r, const json::value& body, protocol::revision rev, std::size_t max_batch,
-                   std::vector<rpc::message>& out) {
-    bool batch = body.is_array();
-    if (batch && (!protocol::has_batches(rev) || body.empty() || body.size() > max_batch)) {
+/// False: it was refused.
+bool check_message(const legacy_request& r, const rpc::message& m, bool in_batch) {
+    bool invalid = m.kind == rpc::message_kind::invalid;
+    const char* why = invalid ? m.problem : nullptr;
+    if (m.kind == rpc::message_kind::request && m.method == "initialize") {
+        why = in_batch ? "initialize cannot be part of a batch" : "already initialized";  // H17
+    }
+    if (why) refuse(r, 400, invalid ? m.code : error_code::invalid_request, why, m.id);
+    return !why;
+}
+
+/// False: it was refused, as a whole.
+bool read_batch(const legacy_request& r, const json::value& body, protocol::revision rev, std::size_t max_batch,
+                std::vector<rpc::message>& out) {
+    if (!protocol::has_batches(rev) || body.empty() || body.size() > max_batch) {
         const char* why = !protocol::has_batches(rev) ? "batches are not part of this protocol revision"
                           : body.empty()              ? "empty batch"
                                                       : "batch too large";
         refuse(r, 400, error_code::invalid_request, why);
         return false;
     }
-    auto add = [&](const json::value& each) {
-        rpc::message m = rpc::classify(each);
-        const char* why = m.kind == rpc::message_kind::invalid ? m.problem : nullptr;
-        if (m.kind == rpc::message_kind::request && m.method == "initialize") {
-            why = batch ? "initialize cannot be part of a batch" : "already initialized";  // H17
-        }
-        if (!why) return out.push_back(std::move(m)), true;
-        refuse(r, 400, m.kind == rpc::message_kind::invalid ? m.code : error_code::invalid_request, why, m.id);
-        return false;
-    };
-    if (!batch) return add(body);
     for (const json::value& each : body.items()) {
-        if (!add(each)) return false;
+        out.push_back(rpc::classify(each));
+        if (!check_message(r, out.back(), true)) return false;
     }
     return true;
 }
@@ -77,9 +77,11 @@ bool read_messages(const legacy_request& r, const json::value& body, protocol::r
 void deliver(lane& home, const legacy_request& r) {
     auto session = home.find_session(r.session_id);
     if (!session || session->ended() || !session->belongs_to(r.credential)) {
-        return refuse(r, 404, session_not_found, "session not found");
+        return refuse(r, 404, session_not_found, "session not found", r.id);
     }
-    if (home.stopping()) return refuse(r, 503, error_code::internal, "server shutting down");
+    // New work is refused; answers to what was asked, and cancels, still help to end what runs.
+    bool new_work = r.what == legacy_request::kind::listen || r.id.present();
+    if (home.stopping() && new_work) return refuse(r, 503, error_code::internal, "server shutting down", r.id);
     if (r.principal) session->session().set_principal(r.principal);
     switch (r.what) {
         case legacy_request::kind::end:
@@ -91,18 +93,23 @@ void deliver(lane& home, const legacy_request& r) {
     const limits& bounds = home.shared.server->core->options.limits;
     const json::value* body = r.parsed ? r.parsed : home.document.read(r.body, {.max_depth = bounds.max_depth});
     if (!body) return refuse(r, 400, error_code::parse, "not JSON");  // it was read once already
-    std::vector<rpc::message> messages;
     bool early = !session->session().initialized();  // the transport of 2024-11-05: its handshake comes this way too
-    if (early) messages.push_back(rpc::classify(*body));
-    else if (!read_messages(r, *body, session->session().negotiated(), bounds.max_batch, messages)) return;
-    session->post(*body, messages, r.answer);
+    if (early || !body->is_array()) {
+        rpc::message m = rpc::classify(*body);
+        if (!early && !check_message(r, m, false)) return;
+        return session->post({&m, 1}, false, r.answer);
+    }
+    std::vector<rpc::message> messages;
+    if (read_batch(r, *body, session->session().negotiated(), bounds.max_batch, messages)) {
+        session->post(messages, true, r.answer);
+    }
 }
 
 }  // namespace
 
 void hand_over(lane& here, const legacy_request& r) {
     lane* home = lane_named(here.shared, r.session_id);
-    if (!home) return refuse(r, 404, session_not_found, "session not found");
+    if (!home) return refuse(r, 404, session_not_found, "session not found", r.id);
     if (home == &here) return deliver(here, r);
     // What the request points to is gone when the other loop gets to it.
     struct kept {
@@ -110,8 +117,10 @@ void hand_over(lane& here, const legacy_request& r) {
     };
     auto copy = std::make_shared<kept>(
         kept{std::string(r.session_id), std::string(r.credential), std::string(r.last_event_id), std::string(r.body)});
-    bool posted = home->loop->post([home, copy, what = r.what, principal = r.principal, answer = r.answer] {
+    bool posted = home->loop->post([home, keep = here.shared.shared_from_this(), copy, what = r.what, id = r.id,
+                                    principal = r.principal, answer = r.answer] {
         legacy_request there;
+        there.id = id;
         there.what = what;
         there.session_id = copy->session_id;
         there.credential = copy->credential;
@@ -119,10 +128,15 @@ void hand_over(lane& here, const legacy_request& r) {
         there.body = copy->body;
         there.principal = principal;
         there.answer = answer;
-        deliver(*home, there);
+        try {
+            deliver(*home, there);
+        } catch (const std::exception& e) {  // a lack of memory ends this request and nothing else (F11)
+            home->shared.server->core->report(log_level::error, std::string("an HTTP request failed: ") + e.what());
+            refuse(there, 500, error_code::internal, "internal error", there.id);
+        }
         home->flush_dirty();
     });
-    if (!posted) refuse(r, 503, error_code::internal, "server shutting down");
+    if (!posted) refuse(r, 503, error_code::internal, "server shutting down", r.id);
 }
 
 namespace {
@@ -146,8 +160,9 @@ std::shared_ptr<legacy_session> make_session(lane& here, const legacy_request& r
 }  // namespace
 
 void open_session(lane& here, const legacy_request& r) {
-    auto made = make_session(here, r, rpc::classify(*r.parsed).id, false);
-    if (made && made->open(*r.parsed, r.answer)) here.add_session(std::move(made));  // H1: not before it has succeeded
+    rpc::message m = rpc::classify(*r.parsed);
+    auto made = make_session(here, r, m.id, false);
+    if (made && made->open(m, r.answer)) here.add_session(std::move(made));  // H1: not before it has succeeded
 }
 
 void open_old_session(lane& here, const legacy_request& r) {

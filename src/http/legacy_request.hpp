@@ -3,6 +3,7 @@
 // A request of an older client on its way to its session, which may live on another loop.
 
 #include "http/exchange.hpp"
+#include "rpc/request_id.hpp"
 
 #include <keel/json.hpp>
 
@@ -23,6 +24,7 @@ struct legacy_request {
     std::string_view last_event_id = {};
     std::string_view body = {};
     const json::value* parsed = nullptr;  // the body, if it has been read
+    rpc::request_id id = {};              // of the message, if it is one alone
     std::shared_ptr<const std::string> principal = {};
     std::shared_ptr<exchange> answer = {};
 };

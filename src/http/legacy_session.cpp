@@ -5,6 +5,8 @@
 
 #include <keel/error.hpp>
 
+#include <unordered_set>
+
 namespace keel::http {
 
 namespace {
@@ -43,7 +45,8 @@ std::shared_ptr<legacy_session> legacy_session::create(lane& l, std::string id, 
         made->lane_.loop->post([made] {});  // its peer speaks through us until this turn is over
     });
     if (!made->session_) return nullptr;
-    l.session_begins();
+    l.hold();
+    ++l.shared.counters.sessions;
     made->session_->start(l.loop, *made, l.shared.server->core->options.limits);
     return made;
 }
@@ -61,7 +64,7 @@ legacy_session::stream* legacy_session::find(stream_id on) noexcept {
 
 // ---- what comes in ----
 
-bool legacy_session::open(const json::value& message, std::shared_ptr<exchange> ex) {
+bool legacy_session::open(const rpc::message& message, std::shared_ptr<exchange> ex) {
     auto self = shared_from_this();
     opening_ = true;
     stream_id on = next_stream_++;
@@ -77,17 +80,18 @@ bool legacy_session::open(const json::value& message, std::shared_ptr<exchange> 
     return false;
 }
 
-void legacy_session::post(const json::value& body, const std::vector<rpc::message>& messages,
-                          std::shared_ptr<exchange> ex) {
+void legacy_session::post(std::span<const rpc::message> messages, bool batch, std::shared_ptr<exchange> ex) {
     auto self = shared_from_this();
     touch();
     auto session = session_;
     rpc::peer_core& core = session->peer().core();
     std::size_t requests = 0;
+    std::unordered_set<rpc::request_id, rpc::request_id_hash> ids;  // of a batch
     for (const rpc::message& m : messages) {
         if (m.kind != rpc::message_kind::request) continue;
         ++requests;
-        if (core.in_flight(m.id)) {  // A7
+        bool twice = messages.size() > 1 && !ids.insert(m.id).second;
+        if (twice || core.in_flight(m.id)) {  // A7
             return ex->respond(400, json_type, error_text(error_code::invalid_request, "id is already in flight"));
         }
     }
@@ -105,16 +109,13 @@ void legacy_session::post(const json::value& body, const std::vector<rpc::messag
         stream& s = streams_[on];
         s.at = ex;
         s.unanswered = requests;
-        s.batch = body.is_array();
+        if (messages.size() == 1) s.id = messages[0].id;
+        s.batch = batch;
         s.json_only = lane_.shared.options.answers == answer_form::json;
         ex->attach(weak_from_this(), lane_.loop, on);
         if (lane_.shared.options.answers == answer_form::events) open_stream(on, s);
     }
-    if (body.is_array()) {
-        for (const json::value& each : body.items()) session->peer().receive(each, on);
-    } else {
-        session->peer().receive(body, on);
-    }
+    for (const rpc::message& m : messages) session->peer().receive(m, on);
     if (on == in_general) ex->respond(202, {}, {});
 }
 
@@ -177,6 +178,9 @@ void legacy_session::resume(const event_log::position& from, std::shared_ptr<exc
 // ---- what goes out ----
 
 std::string& legacy_session::begin(const frame&) {
+    constexpr std::size_t kept_capacity = 64 * 1024;
+    if (text_.capacity() > kept_capacity) std::string().swap(text_);
+    if (events_.capacity() > kept_capacity) std::string().swap(events_);
     text_.clear();
     return text_;
 }
@@ -227,6 +231,7 @@ void legacy_session::say(stream_id on, stream& s, std::string_view text) {
 
 void legacy_session::answer(stream_id on, stream& s, std::string_view text) {
     touch();
+    if (s.at && !s.open && !s.batch && lane_.shared.options.answers == answer_form::events) open_stream(on, s);
     if (s.open) {
         say(on, s, text);
     } else if (s.batch) {
@@ -329,7 +334,7 @@ void legacy_session::end(const char* why) {
         auto to = std::exchange(s.at, nullptr);
         if (!to) continue;
         if (s.open) to->end_stream();
-        else to->respond(404, json_type, error_text(session_not_found, why));
+        else to->respond(404, json_type, error_text(session_not_found, why, s.id));
     }
     for (auto& each : idle_) each->end_stream();
     idle_.clear();
@@ -347,7 +352,8 @@ void legacy_session::on_session_ended() {
     auto self = shared_from_this();
     session_.reset();
     end("the session has ended");
-    lane_.session_ends();
+    --lane_.shared.counters.sessions;
+    lane_.let_go();
 }
 
 bool legacy_session::check_idle(time_point now) {

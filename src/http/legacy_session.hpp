@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,9 +40,9 @@ public:
     bool ended() const noexcept { return !session_; }
 
     /// `initialize`, the first message: true when it has succeeded. Either way it is answered.
-    bool open(const json::value& message, std::shared_ptr<exchange> ex);
+    bool open(const rpc::message& message, std::shared_ptr<exchange> ex);
     /// What a client posts: one message, or several (2025-03-26). They have been found well formed.
-    void post(const json::value& body, const std::vector<rpc::message>& messages, std::shared_ptr<exchange> ex);
+    void post(std::span<const rpc::message> messages, bool batch, std::shared_ptr<exchange> ex);
     /// A stream for what belongs to no request; or the rest of one that was cut off. `last_event` is empty for the first.
     void listen(std::string_view last_event, std::shared_ptr<exchange> ex);
     /// The one stream of the transport of 2024-11-05.
@@ -62,6 +63,7 @@ private:
         bool open = false;             // as an event stream, at least once
         bool json_only = false;
         bool batch = false;
+        rpc::request_id id;                // of the request, if it is one alone
         std::size_t unanswered = 0;        // requests
         std::vector<std::string> answers;  // of a batch that is answered as JSON
         time_point ended = time_point::max();

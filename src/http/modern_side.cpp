@@ -14,7 +14,8 @@ using rpc::frame;
 using answer_form = http_options::answer_form;
 
 /// What an error is as a status, while nothing has been streamed (I14). Errors without a status of their own are answers.
-int status_of(const frame& about) noexcept {
+int status_of(const frame& about, bool stateless) noexcept {
+    if (stateless) return 200;  // older clients do not look into other answers
     switch (about.code) {
         case error_code::method_not_found: return 404;
         case error_code::parse:
@@ -38,17 +39,19 @@ std::shared_ptr<modern_side> modern_side::create(http_connection& c) {
     auto side = std::make_shared<modern_side>(c);
     keel::http::lane& lane = c.lane();
     // Held by the session until it has ended: it speaks through us.
-    side->session_ = lane.shared.server->attach(lane.loop, [side, loop = lane.loop](const connection_end&) {
+    side->session_ = lane.shared.server->attach(lane.loop, [side, &lane](const connection_end&) {
         side->session_.reset();
-        loop->post([side] {});                               // its peer speaks through us until this turn is over
+        lane.loop->post([side] {});                          // its peer speaks through us until this turn is over
         if (side->connection_) side->connection_->retire();  // only a server that stops ends it before its connection
+        lane.let_go();
     });
     if (!side->session_) return nullptr;
+    lane.hold();
     side->session_->start(lane.loop, *side, lane.shared.server->core->options.limits);
     return side;
 }
 
-void modern_side::receive_request(const json::value& message, answer_form form) {
+void modern_side::receive_request(const rpc::message& message, answer_form form) {
     form_ = form;
     ++stream_;
     auto self = shared_from_this();
@@ -56,14 +59,18 @@ void modern_side::receive_request(const json::value& message, answer_form form) 
     session_->peer().receive(message, stream_);
 }
 
-void modern_side::receive_notification(const json::value& message) {
+void modern_side::receive_notification(const rpc::message& message) {
     auto self = shared_from_this();
     session_->peer().receive(message, 0);
 }
 
 void modern_side::connection_closed() {
     connection_ = nullptr;
-    if (auto session = session_) session->peer().lost("the client closed its connection");
+    auto session = session_;
+    if (!session) return;
+    // H6: to an older client a lost connection means nothing; its call goes on, and nobody hears the answer.
+    if (session->is_stateless()) session->close(duration::max());
+    else session->peer().lost("the client closed its connection");
 }
 
 // HTTP-11: the client has closed the stream of its answer, and that is how it cancels.
@@ -94,8 +101,10 @@ std::string& modern_side::begin(const frame& about) {
         return unheard_;
     }
     if (!connection_->streaming()) {
-        if (is_answer(about) && form_ != answer_form::events) {
-            writing_ = &connection_->begin_json(status_of(about));
+        // An error with a status of its own has to show it, whatever the form (HTTP-13).
+        int status = status_of(about, session_->is_stateless());
+        if (is_answer(about) && (form_ != answer_form::events || status != 200)) {
+            writing_ = &connection_->begin_json(status);
             return *writing_;
         }
         open_stream();

@@ -25,9 +25,9 @@ public:
     explicit modern_side(http_connection& c);
 
     /// The answer goes to the connection, in this form.
-    void receive_request(const json::value& message, http_options::answer_form form);
+    void receive_request(const rpc::message& message, http_options::answer_form form);
     /// HTTP has answered it already (202).
-    void receive_notification(const json::value& message);
+    void receive_notification(const rpc::message& message);
     server_side::session& session() noexcept { return *session_; }
     bool ended() const noexcept { return !session_; }
     void connection_closed();

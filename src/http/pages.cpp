@@ -74,7 +74,7 @@ void metrics_page(http_connection& c) {
     append_metrics(text, health_of(all),
                    {{"keel_http_sessions", static_cast<double>(n.sessions)},
                     {"keel_http_streams", static_cast<double>(n.streams)},
-                    {"keel_http_requests_total", static_cast<double>(n.requests)},
+                    {"keel_http_requests_total", static_cast<double>(all.requests())},
                     {"keel_http_refused_total", static_cast<double>(n.refused)},
                     {"keel_http_undeliverable_total", static_cast<double>(n.undeliverable)}});
     c.respond(200, metrics_content_type, text, "Cache-Control: no-store\r\n");

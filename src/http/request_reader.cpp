@@ -114,8 +114,31 @@ private:
                 host = standard(value);
                 break;
             case field::expect: expectation = standard(value); break;
+            case field::authorization: note(known::authorization); break;
+            case field::content_type: note(known::content_type); break;
+            case field::origin: note(known::origin); break;
+            case field::unknown: note_unknown(standard(text)); break;
             default: break;
         }
+    }
+
+    void note(known which) noexcept {
+        request::place& p = reader_.request_.places[static_cast<std::size_t>(which)];
+        if (p.count++ == 0) p.first = static_cast<std::uint32_t>(reader_.headers_.size());
+    }
+    // Those that Beast has no name for. They differ in length.
+    void note_unknown(std::string_view name) noexcept {
+        switch (name.size()) {
+            case 8: return note_if(name, "mcp-name", known::mcp_name);
+            case 10: return note_if(name, "mcp-method", known::mcp_method);
+            case 13: return note_if(name, "last-event-id", known::last_event_id);
+            case 14: return note_if(name, "mcp-session-id", known::mcp_session_id);
+            case 20: return note_if(name, "mcp-protocol-version", known::mcp_protocol_version);
+            default: return;
+        }
+    }
+    void note_if(std::string_view name, std::string_view wanted, known which) noexcept {
+        if (same_name(name, wanted)) note(which);
     }
     void on_header_impl(error_code&) override {}
     void on_finish_impl(error_code&) override {}

@@ -2,6 +2,7 @@
 
 // HTTP/1.0 and 1.1 requests out of bytes, however they are cut. No I/O: whoever owns the socket feeds what it has read.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -23,6 +24,19 @@ struct header {
     std::string_view value;  // without the white space around it
 };
 
+/// Headers that are asked for with every request: found once, while reading.
+enum class known : std::uint8_t {
+    authorization,
+    content_type,
+    last_event_id,
+    mcp_method,
+    mcp_name,
+    mcp_protocol_version,
+    mcp_session_id,
+    origin,
+};
+inline constexpr std::size_t known_count = 8;
+
 /// Views are good until the next call of the reader that gave it, and only as long as the bytes it was fed.
 struct request {
     std::string_view method;
@@ -35,7 +49,18 @@ struct request {
     bool has_body = false;
     std::span<const header> headers = {};
     std::string_view body;
+    struct place {
+        std::uint32_t first = 0;  // in headers, counted from 1
+        std::uint32_t count = 0;
+    };
+    std::array<place, known_count> places = {};
 
+    /// The first value, or a view whose data() is nullptr.
+    std::string_view get(known which) const noexcept {
+        const place& p = places[static_cast<std::size_t>(which)];
+        return p.count > 0 ? headers[p.first - 1].value : std::string_view();
+    }
+    std::size_t count(known which) const noexcept { return places[static_cast<std::size_t>(which)].count; }
     /// The first value of that name, or a view whose data() is nullptr.
     std::string_view find(std::string_view lower_case_name) const noexcept;
     std::size_t count(std::string_view lower_case_name) const noexcept;

@@ -58,7 +58,7 @@ private:
 bool identify(http_connection& c, const request& r, identity& out) {
     const auto& hook = c.lane().shared.options.identify;
     if (!hook) {
-        out.credential = r.find("authorization");
+        out.credential = r.get(known::authorization);
         return true;
     }
     auto name = hook(request_view(r));
@@ -74,8 +74,8 @@ bool identify(http_connection& c, const request& r, identity& out) {
 // ---- 2026-07-28 ----
 
 /// A header that must stand there once, with this value.
-bool mirrors_once(const request& r, std::string_view header, std::string_view value) {
-    std::string_view given = r.find(header);
+bool mirrors_once(const request& r, known header, std::string_view value) {
+    std::string_view given = r.get(header);
     return given.data() && r.count(header) == 1 && protocol::mirrors(given, value);
 }
 
@@ -99,13 +99,13 @@ bool check_modern_request(http_connection& c, const request& r, const rpc::messa
                "_meta." + std::string(which) + (version ? ": expected object" : ": expected string"), m.id);
         return false;
     }
-    if (!mirrors_once(r, "mcp-protocol-version", *version)) {
+    if (!mirrors_once(r, known::mcp_protocol_version, *version)) {
         return mismatch("the header MCP-Protocol-Version is missing or differs from the body");
     }
-    if (!mirrors_once(r, "mcp-method", m.method)) {
+    if (!mirrors_once(r, known::mcp_method, m.method)) {
         return mismatch("the header Mcp-Method is missing or differs from the body");
     }
-    if (auto name = protocol::name_for(m.method, *m.params); name && !mirrors_once(r, "mcp-name", *name)) {
+    if (auto name = protocol::name_for(m.method, *m.params); name && !mirrors_once(r, known::mcp_name, *name)) {
         return mismatch("the header Mcp-Name is missing or differs from the body");
     }
     if (*version != protocol::name_of(protocol::latest)) {
@@ -135,10 +135,12 @@ modern_side* side_of(http_connection& c, std::shared_ptr<modern_side>& kept, con
     return kept.get();
 }
 
-void give_to(http_connection& c, modern_side& side, const json::value& message, const rpc::message& m,
-             const identity& who) {
+void give_to(http_connection& c, modern_side& side, const rpc::message& m, const identity& who) {
     service& all = c.lane().shared;
     if (who.principal) side.session().set_principal(who.principal);
+    if (side.session().peer().core().closing()) {
+        return refuse(c, 503, error_code::internal, "server shutting down", m.id, "Retry-After: 5\r\n");
+    }
     if (side.session().peer().core().room() == 0 && m.method != "ping") {  // F8
         return refuse(c, 503, error_code::internal, "too many requests in flight", m.id, "Retry-After: 1\r\n",
                       json::object({{"reason", "overloaded"}}));
@@ -150,15 +152,14 @@ void give_to(http_connection& c, modern_side& side, const json::value& message, 
         }
         if (form == answer_form::json) form = answer_form::as_needed;
     }
-    side.receive_request(message, form);
+    side.receive_request(m, form);
 }
 
-void serve_modern(http_connection& c, const request& r, const json::value& message, const rpc::message& m,
-                  const identity& who) {
+void serve_modern(http_connection& c, const request& r, const rpc::message& m, const identity& who) {
     if (m.kind == rpc::message_kind::notification) {
         auto version = (*m.params)["_meta"][protocol::meta_key::protocol_version].if_string();
-        if (!version || !mirrors_once(r, "mcp-protocol-version", *version) ||
-            (r.find("mcp-method").data() && !mirrors_once(r, "mcp-method", m.method))) {
+        if (!version || !mirrors_once(r, known::mcp_protocol_version, *version) ||
+            (r.get(known::mcp_method).data() && !mirrors_once(r, known::mcp_method, m.method))) {
             return refuse(c, 400, error_code::header_mismatch, "the headers differ from the body");
         }
         // I5: ids are not unique across clients, so a cancel here says nothing; progress is the server's to send.
@@ -167,21 +168,21 @@ void serve_modern(http_connection& c, const request& r, const json::value& messa
             modern_side* side = side_of(c, c.modern(), {});
             if (!side) return;
             if (who.principal) side->session().set_principal(who.principal);
-            side->receive_notification(message);
+            side->receive_notification(m);
         }
         return c.respond(202, {}, {});
     }
     if (!check_modern_request(c, r, m, (*m.params)["_meta"])) return;
-    if (modern_side* side = side_of(c, c.modern(), m.id)) give_to(c, *side, message, m, who);
+    if (modern_side* side = side_of(c, c.modern(), m.id)) give_to(c, *side, m, who);
 }
 
 // ---- up to 2025-11-25 ----
 
 legacy_request legacy(http_connection& c, const request& r, const identity& who) {
     legacy_request out;
-    out.session_id = r.find("mcp-session-id");
+    out.session_id = r.get(known::mcp_session_id);
     out.credential = who.credential;
-    out.last_event_id = r.find("last-event-id");
+    out.last_event_id = r.get(known::last_event_id);
     out.body = r.body;
     out.principal = who.principal;
     out.answer = std::make_shared<exchange>(c);
@@ -191,7 +192,7 @@ legacy_request legacy(http_connection& c, const request& r, const identity& who)
 
 /// The revision a header names; a missing one means 2025-03-26 (HDR-21). False: it was refused (HDR-15).
 bool legacy_revision(http_connection& c, const request& r, const rpc::request_id& id, protocol::revision& out) {
-    std::string_view header = r.find("mcp-protocol-version");
+    std::string_view header = r.get(known::mcp_protocol_version);
     out = protocol::revision::r2025_03_26;
     if (!header.data()) return true;
     auto known = protocol::find_revision(header);
@@ -209,13 +210,12 @@ bool legacy_revision(http_connection& c, const request& r, const rpc::request_id
     return false;
 }
 
-void serve_stateless(http_connection& c, const json::value& message, const rpc::message& m, protocol::revision rev,
-                     const identity& who) {
+void serve_stateless(http_connection& c, const rpc::message& m, protocol::revision rev, const identity& who) {
     if (m.kind != rpc::message_kind::request) return c.respond(202, {}, {});
     modern_side* side = side_of(c, c.stateless(), m.id);
     if (!side) return;
     side->session().be_stateless(rev);
-    give_to(c, *side, message, m, who);
+    give_to(c, *side, m, who);
 }
 
 void serve_legacy(http_connection& c, const request& r, const json::value& body, const rpc::message* m,
@@ -224,20 +224,21 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
     protocol::revision rev{};
     bool opening = m && m->kind == rpc::message_kind::request && m->method == "initialize";
     if (m && m->kind == rpc::message_kind::notification &&
-        r.find("mcp-protocol-version") == protocol::name_of(protocol::latest)) {
+        r.get(known::mcp_protocol_version) == protocol::name_of(protocol::latest)) {
         return c.respond(202, {}, {});  // nothing in it says what to do with it
     }
     if (!legacy_revision(c, r, id, rev)) return;
     if (c.lane().shared.options.stateless) {
         if (!m) return refuse(c, 400, error_code::invalid_request, "batches need a session");
-        return serve_stateless(c, body, *m, rev, who);
+        return serve_stateless(c, *m, rev, who);
     }
-    bool named = r.find("mcp-session-id").data() != nullptr;
+    bool named = r.get(known::mcp_session_id).data() != nullptr;
     if (!named && !opening) {
         return refuse(c, 400, error_code::invalid_request, "not initialized: the header Mcp-Session-Id is missing", id);
     }
     legacy_request out = legacy(c, r, who);
     out.parsed = &body;
+    if (m && m->kind == rpc::message_kind::request) out.id = id;
     if (named) return hand_over(c.lane(), out);
     open_session(c.lane(), out);
 }
@@ -252,7 +253,7 @@ bool check_media(http_connection& c, const request& r) {
         refuse(c, 406, error_code::invalid_request, "Accept must list application/json and text/event-stream");
         return false;
     }
-    if (!is_json_type(r.find("content-type"))) {
+    if (!is_json_type(r.get(known::content_type))) {
         refuse(c, 415, error_code::invalid_request, "Content-Type must be application/json");
         return false;
     }
@@ -278,7 +279,7 @@ void post(http_connection& c, const request& r, const identity& who) {
     if (!check_media(c, r)) return;
     const json::value* body = read_body(c, r);
     if (!body) return;
-    bool named_modern = r.find("mcp-protocol-version") == protocol::name_of(protocol::latest);
+    bool named_modern = r.get(known::mcp_protocol_version) == protocol::name_of(protocol::latest);
     if (body->is_array()) {
         bool modern = named_modern;
         for (const json::value& each : body->items()) modern = modern || has_modern_meta(each);
@@ -295,10 +296,11 @@ void post(http_connection& c, const request& r, const identity& who) {
         return serve_legacy(c, r, *body, &m, who);
     }
     if (m.params && !m.params->is_object()) {
-        return refuse(c, named_modern ? 400 : 200, error_code::invalid_params, "params is not an object", m.id);
+        bool as_answer = m.kind == rpc::message_kind::request && !named_modern;
+        return refuse(c, as_answer ? 200 : 400, error_code::invalid_params, "params is not an object", m.id);
     }
     if (m.params && (*m.params)["_meta"].contains(protocol::meta_key::protocol_version)) {
-        return serve_modern(c, r, *body, m, who);
+        return serve_modern(c, r, m, who);
     }
     serve_legacy(c, r, *body, &m, who);
 }
@@ -324,7 +326,7 @@ void get_or_delete(http_connection& c, const request& r, const identity& who, le
         }
         if (!room_for_stream(c)) return;
     }
-    if (!r.find("mcp-session-id").data()) {
+    if (!r.get(known::mcp_session_id).data()) {
         return refuse(c, 400, error_code::invalid_request, "the header Mcp-Session-Id is missing");
     }
     legacy_request out = legacy(c, r, who);
@@ -365,7 +367,7 @@ void old_message(http_connection& c, const request& r) {
     if (r.method != "POST") return method_not_allowed(c, "POST");
     identity who;
     if (!identify(c, r, who)) return;
-    if (!is_json_type(r.find("content-type"))) {
+    if (!is_json_type(r.get(known::content_type))) {
         return refuse(c, 415, error_code::invalid_request, "Content-Type must be application/json");
     }
     const json::value* body = read_body(c, r);
@@ -387,10 +389,13 @@ void respond_error(http_connection& c, int status, const char* reason) {
 void handle(http_connection& c, const request& r) {
     service& all = c.lane().shared;
     const http_options& o = all.options;
-    std::string_view origin = r.find("origin");
-    if (origin.data() && r.count("origin") > 1) return respond_error(c, 400, "more than one Origin");
+    std::string_view origin = r.get(known::origin);
+    if (origin.data() && r.count(known::origin) > 1) return respond_error(c, 400, "more than one Origin");
     bool health = !o.health_path.empty() && r.path == o.health_path;  // asked by machines, by whatever name they know
-    if (auto verdict = all.origins.check(r.host, origin); verdict != origin_check::verdict::fine && !health) {
+    bool as_before = !origin.data() && !r.host.empty() && r.host == c.trusted_host();
+    auto verdict = as_before ? origin_check::verdict::fine : all.origins.check(r.host, origin);
+    if (verdict == origin_check::verdict::fine && !as_before && !origin.data()) c.trusted_host() = r.host;
+    if (verdict != origin_check::verdict::fine && !health) {
         return refuse(c, origin_check::status_of(verdict), error_code::invalid_request,
                       verdict == origin_check::verdict::bad_origin ? "this Origin is not allowed here"
                                                                    : "this Host is not served here");
@@ -403,7 +408,6 @@ void handle(http_connection& c, const request& r) {
         }
         all.origins.append_cors(c.common_headers(), origin);
     }
-    if (c.lane().stopping() && !health) return refuse(c, 503, error_code::internal, "server shutting down");
     if (r.path == o.path) return protocol_path(c, r);
     if (o.old_sse && r.path == o.sse_path) return old_stream(c, r);
     if (o.old_sse && r.path == o.message_path) return old_message(c, r);

@@ -44,13 +44,19 @@ void lane::adopt(transport::descriptor socket, const std::string& name) {
         --shared.counters.connections;
         return;
     }
-    auto counted = [all = shared.shared_from_this()] { --all->counters.connections; };
+    hold();  // TLS may have last words after the connection was closed
+    auto counted = [this, all = shared.shared_from_this()] {
+        --all->counters.connections;
+        let_go();
+    };
     adopt(std::make_unique<transport::fd_connection>(reactor_of(*loop), std::move(socket), name, std::move(counted)));
 }
 
 void lane::adopt(std::unique_ptr<connection> wire) {
     try {
-        if (shared.tls) wire = std::make_unique<tls::tls_connection>(*loop, std::move(wire), *shared.tls);
+        if (shared.tls)
+            wire = std::make_unique<tls::tls_connection>(*loop, std::move(wire), *shared.tls,
+                                                         shared.server->core->options.limits.final_write);
         if (timer_ == 0) look_at_clock();
         auto c = std::make_shared<http_connection>(*this, std::move(wire));
         connections_.emplace(c.get(), c);
@@ -94,14 +100,8 @@ void lane::remove_session(std::string_view id) {
     if (at != sessions_.end()) sessions_.erase(at);
 }
 
-void lane::session_begins() noexcept {
-    ++live_sessions_;
-    ++shared.counters.sessions;
-}
-
-void lane::session_ends() {
-    --live_sessions_;
-    --shared.counters.sessions;
+void lane::let_go() {
+    --held_;
     check_ended();
 }
 
@@ -149,10 +149,11 @@ void lane::tick() {
     arm();
 }
 
-void lane::stop(duration drain, duration final) {
-    if (std::exchange(stopping_, true)) return;
-    now_ = loop->now();
-    final_ = after(now_, final);
+void lane::stop(duration drain) {
+    stopping_ = true;
+    look_at_clock();
+    const limits& bounds = shared.server->core->options.limits;
+    final_ = std::min(final_, after(after(after(now_, drain), bounds.cleanup_grace), bounds.final_write));
     std::vector<std::shared_ptr<legacy_session>> sessions;
     for (const auto& [id, s] : sessions_) sessions.push_back(s);
     for (const auto& s : sessions) s->stop(drain);
@@ -163,11 +164,11 @@ void lane::stop(duration drain, duration final) {
 }
 
 void lane::check_ended() {
-    if (!stopping_ || ended_ || !connections_.empty() || live_sessions_ > 0) return;
+    if (!stopping_ || ended_ || !connections_.empty() || held_ > 0) return;
     ended_ = true;
     loop->stop_timer(std::exchange(timer_, 0));
     // When the turn is over: somebody of ours is still on the stack.
-    loop->post([all = shared.shared_from_this()] { all->lane_ended(); });
+    loop->post([this, all = shared.shared_from_this()] { all->lane_ended(*this); });
 }
 
 // ---- the service ----
@@ -191,6 +192,10 @@ service::~service() { join(); }
 
 void service::open(const std::string& address, std::shared_ptr<keel::loop> first, unsigned lanes) {
     tcp_address where = tcp_address::parse(address);
+    {
+        std::lock_guard lock(mutex_);
+        if (stopping_) throw std::runtime_error("keel: the HTTP server was stopped while it started");
+    }
     origins = origin_check({.loopback = is_loopback(where),
                             .hosts = options.allow_hosts,
                             .origins = options.allow_origins,
@@ -210,20 +215,22 @@ void service::open(const std::string& address, std::shared_ptr<keel::loop> first
 }
 
 void service::open_lanes(std::shared_ptr<keel::loop> first, unsigned lanes) {
-    lanes_.push_back(std::make_unique<lane>(*this, 0, std::move(first)));
-    for (unsigned i = 1; i < lanes; ++i) {
-        auto own = epoll_loop::create();
-        lanes_.push_back(std::make_unique<lane>(*this, i, own));
-        run_in_thread(own);
-    }
+    std::vector<std::shared_ptr<epoll_loop>> own;
+    bool stopped = false;
     {
         std::lock_guard lock(mutex_);
+        lanes_.push_back(std::make_unique<lane>(*this, 0, std::move(first)));
+        for (unsigned i = 1; i < lanes; ++i) {
+            own.push_back(epoll_loop::create());
+            lanes_.push_back(std::make_unique<lane>(*this, i, own.back()));
+        }
         lanes_running_ = lanes_.size();
+        stopped = stopping_;
     }
-    if (!server->add_service(shared_from_this())) {
-        stop({});
-        throw std::runtime_error("keel: the server is stopping");
-    }
+    for (const auto& each : own) run_in_thread(each);
+    if (!stopped && server->add_service(shared_from_this())) return;
+    stop({});
+    throw std::runtime_error("keel: the server is stopping");
 }
 
 void service::run_in_thread(const std::shared_ptr<epoll_loop>& l) {
@@ -237,6 +244,7 @@ void service::run_in_thread(const std::shared_ptr<epoll_loop>& l) {
 void service::open_in_background(const std::string& address, unsigned lanes) {
     auto first = epoll_loop::create();
     run_in_thread(first);
+    foreign_first_ = false;
     // What went wrong there, as a value: an exception object is not carried from thread to thread.
     struct failure {
         std::string what = {};
@@ -270,32 +278,30 @@ void service::accepted(transport::descriptor socket, std::string name) {
     lane& to = *lanes_[next_lane_++ % lanes_.size()];
     if (to.loop->here()) return to.adopt(std::move(socket), name);
     auto held = std::make_shared<transport::descriptor>(std::move(socket));
-    to.loop->post([&to, held, name = std::move(name)] { to.adopt(std::move(*held), name); });
+    to.loop->post([self = shared_from_this(), &to, held, name = std::move(name)] { to.adopt(std::move(*held), name); });
 }
 
 void service::stop(duration drain) {
     {
         std::lock_guard lock(mutex_);
-        if (std::exchange(stopping_, true)) return;
+        stopping_ = true;
+        if (lanes_running_ == 0) return;  // never begun, or over
     }
-    const limits& bounds = server->core->options.limits;
-    // Sessions end within these; what is left of connections afterwards is cut off.
-    duration final = drain + bounds.cleanup_grace + bounds.final_write;
     for (auto& each : lanes_) {
-        auto begin = [self = shared_from_this(), l = each.get(), drain, final] {
+        auto begin = [self = shared_from_this(), l = each.get(), drain] {
             if (l->index == 0 && self->listener_) self->listener_->close();
-            l->stop(drain, final);
+            l->stop(drain);
             l->flush_dirty();
         };
         if (each->loop->here()) begin();
-        else if (!each->loop->post(begin)) lane_ended();  // a loop of the caller's that is no more
+        else if (!each->loop->post(begin)) lane_ended(*each);  // a loop of the caller's that is no more
     }
 }
 
-void service::lane_ended() {
+void service::lane_ended(lane& which) {
     {
         std::lock_guard lock(mutex_);
-        if (lanes_running_ == 0 || --lanes_running_ > 0) return;
+        if (std::exchange(which.told_end, true) || --lanes_running_ > 0) return;
     }
     for (auto& each : own_loops_) each->stop();
     changed_.notify_all();
@@ -305,6 +311,13 @@ void service::lane_ended() {
 void service::wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return lanes_running_ == 0; });
+}
+
+bool service::wait_for_own() {
+    std::unique_lock lock(mutex_);
+    if (foreign_first_ && lanes_running_ > 0) return false;
+    changed_.wait(lock, [this] { return lanes_running_ == 0; });
+    return true;
 }
 
 void service::join() {
@@ -319,6 +332,12 @@ void service::join() {
 
 bool service::in_own_thread() const noexcept {
     return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& each) { return each->loop->here(); });
+}
+
+std::uint64_t service::requests() const noexcept {
+    std::uint64_t all = 0;
+    for (const auto& each : lanes_) all += each->requests.load(std::memory_order_relaxed);
+    return all;
 }
 
 std::string service::url() const {

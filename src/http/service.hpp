@@ -36,7 +36,6 @@ struct http_counters {
     std::atomic<std::size_t> connections{0};
     std::atomic<std::size_t> sessions{0};
     std::atomic<std::size_t> streams{0};
-    std::atomic<std::uint64_t> requests{0};
     std::atomic<std::uint64_t> refused{0};        // answered 4xx or 5xx by the rules of HTTP
     std::atomic<std::uint64_t> undeliverable{0};  // answers whose client had gone, and that nobody can fetch
 };
@@ -60,12 +59,12 @@ public:
     void add_session(std::shared_ptr<legacy_session> s);
     std::shared_ptr<legacy_session> find_session(std::string_view id) const;
     void remove_session(std::string_view id);
-    // Of each session, from its beginning to the end of the last of its handlers.
-    void session_begins() noexcept;
-    void session_ends();
+    // Of everything that keeps this lane alive: each session, from its beginning to the end of the last of its handlers.
+    void hold() noexcept { ++held_; }
+    void let_go();
 
-    /// Running calls get `drain`; connections are cut off after `final`.
-    void stop(duration drain, duration final);
+    /// Running calls get `drain`; what is left of connections then is cut off within the bounds. Again: can only be sooner.
+    void stop(duration drain);
     bool stopping() const noexcept { return stopping_; }
     /// Right to within a tick; costs nothing.
     time_point coarse_now() const noexcept { return now_; }
@@ -75,6 +74,12 @@ public:
     service& shared;
     const unsigned index;
     const std::shared_ptr<keel::loop> loop;
+    /// Counted by this lane alone, read by anybody.
+    std::atomic<std::uint64_t> requests{0};
+    void count_request() noexcept {
+        requests.store(requests.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    bool told_end = false;    // the service knows
     json::document document;  // of the message that is being handled
     server_side::view<server_side::tool> tools;
 
@@ -96,7 +101,7 @@ private:
     std::time_t date_of_ = 0;
     time_point final_ = time_point::max();
     keel::loop::timer timer_ = 0;
-    std::size_t live_sessions_ = 0;
+    std::size_t held_ = 0;
     bool stopping_ = false;
     bool ended_ = false;
 };
@@ -117,13 +122,16 @@ public:
     void stop(duration drain) override;
     /// Until everything has ended.
     void wait();
+    /// The same, unless some of it is on a loop of the caller's: false then, at once.
+    bool wait_for_own();
     /// Threads of our own, once they have nothing left to do.
     void join();
-    /// One lane is done.
-    void lane_ended();
+    /// It is done.
+    void lane_ended(lane& which);
 
     lane& lane_of(unsigned index) { return *lanes_[index]; }
     std::size_t lanes() const noexcept { return lanes_.size(); }
+    std::uint64_t requests() const noexcept;
     std::string url() const;
     bool in_own_thread() const noexcept;
     /// Now and then: has the file changed?
@@ -145,6 +153,7 @@ private:
     std::vector<std::thread> threads_;
     std::unique_ptr<listener> listener_;
     std::size_t next_lane_ = 0;
+    bool foreign_first_ = true;  // the first lane's loop is the caller's
 
     mutable std::mutex mutex_;  // whoever starts, stops and waits
     std::condition_variable changed_;

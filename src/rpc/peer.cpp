@@ -114,10 +114,10 @@ void peer::start() {
     on_wire([this] { wire_->start(*this); });
 }
 
-void peer::receive(const json::value& message, stream_id from) {
+void peer::receive(const message& m, stream_id from) {
     auto self = shared_from_this();
     turn t(*this);
-    core_.on_value(message, from);
+    core_.on_read(m, from);
     carry_out();  // before the message is gone: actions point into it
 }
 

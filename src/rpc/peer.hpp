@@ -46,7 +46,7 @@ public:
 
     void start();
     // Without a wire: what comes in, and what happens to those who wait for us.
-    void receive(const json::value& message, stream_id from);
+    void receive(const message& m, stream_id from);
     void lost(std::string_view cause) { on_failure(cause); }
     void drained();
     /// See peer_core::close.

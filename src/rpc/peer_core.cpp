@@ -19,7 +19,7 @@ peer_core::peer_core(role r, const limits& bounds, std::shared_ptr<flight_budget
       errors_(bounds.anonymous_errors_per_second), reports_(reports_per_second) {}
 
 peer_core::~peer_core() {
-    if (budget_) budget_->used -= records_.size();
+    if (budget_) budget_->used -= records_.size() - exempt_;
 }
 
 // ---- input ----
@@ -34,10 +34,10 @@ void peer_core::on_line(std::string_view line) {
     reject_anonymously(error_code::parse, document_.error().what);
 }
 
-void peer_core::on_value(const json::value& v, stream_id from) {
+void peer_core::on_read(const message& m, stream_id from) {
     if (!wants_input()) return;
     from_ = from;
-    serve(v);
+    on_message(m, nullptr);
     from_ = 0;
 }
 
@@ -356,8 +356,10 @@ void peer_core::end_record(std::unordered_map<serial, record>::iterator at) {
     drop_nested(at->second);
     if (planted::is(planted::old_handler_frees_id)) open_ids_.erase(at->second.id);
     parked_.erase(at->first);
+    bool counted = at->second.counted;
     records_.erase(at);
-    if (budget_) --budget_->used;
+    if (!counted) --exempt_;
+    else if (budget_) --budget_->used;
     check_progress_of_end();
 }
 
@@ -369,6 +371,13 @@ json::value peer_core::wire_id(serial request) const {
 bool peer_core::is_open(serial request) const noexcept {
     auto at = records_.find(request);
     return at != records_.end() && at->second.state == cell::open;
+}
+
+void peer_core::exempt(serial request) noexcept {
+    auto at = records_.find(request);
+    if (at == records_.end() || !std::exchange(at->second.counted, false)) return;
+    ++exempt_;
+    if (budget_) --budget_->used;
 }
 
 void peer_core::shield(serial request) noexcept {
@@ -533,6 +542,11 @@ void peer_core::unpark_all() {
         record& r = records_.at(request);
         if (output_.waiting(r.stream) < limits_.out_queue_soft) unpark(request, r);
     }
+}
+
+std::size_t peer_core::waiting_for(serial request) const noexcept {
+    auto at = records_.find(request);
+    return output_.waiting(at == records_.end() ? 0 : at->second.stream);
 }
 
 void peer_core::release_stream(serial request, duration retry) {

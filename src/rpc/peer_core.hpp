@@ -156,7 +156,7 @@ public:
     // The input.
     void on_line(std::string_view line);
     /// The same for a message that was read by somebody else. What is said in reply goes to this stream.
-    void on_value(const json::value& v, stream_id from);
+    void on_read(const message& m, stream_id from);
     /// A line longer than the limit was skipped; `beginning` is as much of it as was kept.
     void on_too_large(std::string_view beginning);
     /// What stood after the last newline when the input ended: served if it is a whole message (C10).
@@ -214,6 +214,8 @@ public:
     void allow_batches(bool yes) noexcept { batches_ = yes; }
     /// Off: requests from the peer are ignored (a client of the modern era).
     void accept_requests(bool yes) noexcept { requests_accepted_ = yes; }
+    /// It does not count among those that all connections together may have in flight: it waits, and costs little (listens).
+    void exempt(serial request) noexcept;
     /// The request can not be cancelled by the peer (initialize: B10).
     void shield(serial request) noexcept;
 
@@ -237,6 +239,8 @@ public:
     std::size_t running() const noexcept { return records_.size(); }
     std::size_t waiting() const noexcept { return calls_.size(); }
     std::size_t queued_bytes() const noexcept { return outbox_.size(); }
+    /// Bytes that wait for whoever reads what is said for this request; 0: what belongs to none.
+    std::size_t waiting_for(serial request) const noexcept;
 
 private:
     enum class phase : unsigned char { open, draining, closing, closed };
@@ -258,6 +262,7 @@ private:
         cell state = cell::open;
         bool begun = false;
         bool shielded = false;
+        bool counted = true;  // in the budget
         bool fired = false;
         std::uint16_t kind = 0;  // for the watch
         stream_id stream = 0;
@@ -343,6 +348,7 @@ private:
     std::vector<action> actions_;
     serial next_serial_ = 1;
 
+    std::size_t exempt_ = 0;                                            // of records_, those that are not counted
     std::unordered_map<serial, record> records_;                        // handlers that have not ended
     std::unordered_map<request_id, serial, request_id_hash> open_ids_;  // of records that are open
     std::unordered_map<serial, outbound> calls_;                        // our id is the serial

@@ -154,7 +154,8 @@ void peer_core::check_progress_of_end() {
 
 void peer_core::abandon_handlers() {
     abandoned_ += records_.size();
-    if (budget_) budget_->used -= records_.size();
+    if (budget_) budget_->used -= records_.size() - exempt_;
+    exempt_ = 0;
     records_.clear();
     parked_.clear();
     check_progress_of_end();

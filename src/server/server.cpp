@@ -58,7 +58,7 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
         std::lock_guard lock(mutex);
         if (stopping) {
             refusal = "the server is stopping";
-        } else if (sessions.size() >= core->options.max_connections) {
+        } else if (wired >= core->options.max_connections) {
             refusal = "too many connections are open";
         } else {
             s = make_session(on, ended, std::move(principal), false, key);
@@ -99,6 +99,8 @@ std::shared_ptr<server_side::session> server::impl::make_session(std::shared_ptr
     served& mine = sessions[key];
     mine.session = s;
     mine.loop = std::move(on);
+    mine.own_streams = own_streams;
+    if (!own_streams) ++wired;
     return s;
 }
 
@@ -149,6 +151,7 @@ void server::impl::session_ended(std::uint64_t key, const connection_end& end) {
         if (at == sessions.end()) return;
         on = at->second.loop;
         ended = std::move(at->second.session);
+        if (!at->second.own_streams) --wired;
         sessions.erase(at);
         last = end;
     }
@@ -215,6 +218,12 @@ void server::impl::begin() {
     abandoned_before = core->totals.abandoned;
     lost_some = false;
     begun = true;
+}
+
+void server::impl::begin_serving() {
+    begin();
+    std::lock_guard lock(mutex);
+    stopping = false;
 }
 
 void server::impl::finish() {
@@ -481,11 +490,10 @@ struct start_failure {
 }  // namespace
 
 void server::start(endpoint where) {
-    impl_->begin();
+    impl_->begin_serving();
     std::shared_ptr<epoll_loop> on;
     {
         std::lock_guard lock(impl_->mutex);
-        impl_->stopping = false;
         if (!impl_->background) {
             impl_->background = epoll_loop::create();
             impl_->background_thread = std::thread([l = impl_->background] {

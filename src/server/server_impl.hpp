@@ -59,6 +59,8 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     void tell_list_changed(server_side::list_kind which);
     /// Runs the start hooks, if they have not run. Throws what they throw.
     void begin();
+    /// The same, and a server that was stopped serves again.
+    void begin_serving();
     /// Throws std::logic_error once serving has begun.
     void refuse_while_serving(const char* what);
     /// Runs the stop hooks and lets go of what the start hooks made, if anything is to be let go.
@@ -80,6 +82,7 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     struct served {
         std::shared_ptr<server_side::session> session;
         std::shared_ptr<keel::loop> loop;
+        bool own_streams = false;
         /// One message to the loop serves for all changes until it is seen: a bit for each kind of list.
         std::shared_ptr<std::atomic<unsigned>> changes = std::make_shared<std::atomic<unsigned>>(0);
     };
@@ -93,6 +96,7 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     std::condition_variable changed;
     std::map<std::uint64_t, served> sessions;
     std::uint64_t next_session = 1;
+    std::size_t wired = 0;  // sessions with a connection of their own
     std::vector<listening> listeners;
     std::vector<std::shared_ptr<service>> services;
     std::string address;

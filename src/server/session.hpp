@@ -49,6 +49,7 @@ public:
     protocol::revision negotiated() const noexcept { return client_->revision; }
     /// Serves requests of this older revision without a handshake. Nothing is known of such a client, so it is not asked.
     void be_stateless(protocol::revision r);
+    bool is_stateless() const noexcept { return stateless_; }
     /// `keep` is held until the session has ended.
     void close(duration drain, std::shared_ptr<void> keep = {});
     bool closed() const noexcept { return !peer_ || peer_->closed(); }

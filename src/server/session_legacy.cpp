@@ -57,7 +57,6 @@ void session::initialize(rpc::serial id, const json::value& params) {
 }
 
 void session::be_stateless(revision r) {
-    if (stateless_ && client_->revision == r) return;
     stateless_ = true;
     era_ = era::legacy;
     client_ = std::make_shared<detail::client_facts>();

@@ -17,6 +17,7 @@ void session::serve(const incoming& in) {
         if (!server_->around.empty()) return run_with_middleware(in);
         must_offer(in);
         if (in.which == method::subscriptions_listen) {
+            peer_->core().exempt(in.id);
             auto request = peer_->open_request(in.id);
             return request->run(subscriber_.listen(request, peer_->core().wire_id(in.id), in.params));
         }
@@ -322,6 +323,7 @@ void session::run_with_middleware(const incoming& in) {
         try {
             self->must_offer(now);
             if (now.which == method::subscriptions_listen) {
+                self->peer_->core().exempt(now.id);
                 return self->subscriber_.listen(j->request, wire_id, call.params);
             }
             std::string text;

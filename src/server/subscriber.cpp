@@ -304,7 +304,9 @@ private:
 
     // ---- telling ----
 
-    bool crowded(rpc::peer& p) const noexcept { return p.core().queued_bytes() >= bounds_.out_queue_soft; }
+    bool crowded(rpc::peer& p, const stream& s) const noexcept {
+        return p.core().waiting_for(s.request) >= bounds_.out_queue_soft;
+    }
 
     static void send(rpc::peer& p, const stream& s, std::string_view method, std::string_view params) {
         if (s.request == 0) {
@@ -365,7 +367,7 @@ private:
             key = at->first;
             bool heard = false;
             while (at != streams_.end()) {
-                full = crowded(*p) && has_due(at->second, rested);
+                full = crowded(*p, at->second) && has_due(at->second, rested);
                 if (full || !tell_one(*p, at->second, rested, told)) break;
                 heard = true;
                 at = streams_.find(key);
