@@ -12,8 +12,6 @@ namespace keel::http {
 
 namespace {
 
-// Requests that come before the answer to the one in front of them wait here; beyond this they wait in the system.
-constexpr std::size_t most_pipelined = 64 * 1024;
 // After a refusal the rest of what the client is sending is taken and thrown away for a while: closing at once would reset the
 // connection, and the client might never see why.
 constexpr duration linger_time = std::chrono::seconds(1);
@@ -55,9 +53,13 @@ void http_connection::on_input(std::string_view bytes) {
     if (lingers_) return;
     if (step_ != step::reading || !pending_.empty()) {
         pending_ += bytes;
-        if (pending_.size() >= most_pipelined && !std::exchange(paused_, true)) {
-            on_wire([this] { wire_->pause(); });
-        }
+        // Room for one request behind the one that is being answered. More waits in the system, unless we must see when the
+        // client goes away: that stands behind what it has sent.
+        const http_limits& bounds = lane_.shared.options.limits;
+        if (pending_.size() < bounds.max_head + bounds.max_body || paused_) return;
+        if (modern_ && watcher_ == modern_) return fail();
+        paused_ = true;
+        on_wire([this] { wire_->pause(); });
         return;
     }
     take(bytes);
@@ -220,6 +222,7 @@ void http_connection::open_stream(std::string_view headers) {
     end_head(out_);
     step_ = step::streaming;
     lane_.shared.counters.streams.fetch_add(1, std::memory_order_relaxed);
+    flush();
 }
 
 std::string& http_connection::begin_events() {

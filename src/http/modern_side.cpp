@@ -57,6 +57,9 @@ void modern_side::receive_request(const rpc::message& message, answer_form form)
     auto self = shared_from_this();
     connection_->expect_answer(self);
     session_->peer().receive(message, stream_);
+    // Refusals have had their chance to be plain (HTTP-13).
+    bool waits = connection_ && connection_->answering() && !connection_->streaming();
+    if (form == answer_form::events && waits) open_stream();
 }
 
 void modern_side::receive_notification(const rpc::message& message) {

@@ -1,0 +1,48 @@
+// The echo tool on the official TypeScript SDK, version 2, over Streamable HTTP, on Node's own server as its documentation
+// writes it. Without an argument it serves revision 2026-07-28; with `sessions`, the older revisions with a table of
+// sessions and JSON answers. Each era is alone, so that neither pays for telling them apart.
+import { randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import {
+    localhostHostValidation,
+    localhostOriginValidation,
+    NodeStreamableHTTPServerTransport,
+    toNodeHandler,
+} from '@modelcontextprotocol/node';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+
+function makeServer() {
+    const server = new McpServer({ name: 'http-v2', version: '1.0.0' });
+    const config = { description: 'Gives the text back', inputSchema: z.object({ text: z.string() }) };
+    server.registerTool('echo', config, ({ text }) => ({ content: [{ type: 'text', text }] }));
+    return server;
+}
+
+const sessions = new Map();
+
+async function serveSession(req, res) {
+    const id = req.headers['mcp-session-id'];
+    let transport = id ? sessions.get(id) : undefined;
+    if (!transport) {
+        if (id) return void res.writeHead(404).end();
+        // The transport itself refuses whatever is not `initialize` as long as it has no session.
+        transport = new NodeStreamableHTTPServerTransport({
+            sessionIdGenerator: () => randomUUID(),
+            enableJsonResponse: true,
+            onsessioninitialized: (made) => void sessions.set(made, transport),
+        });
+        transport.onclose = () => sessions.delete(transport.sessionId);
+        await makeServer().connect(transport);
+    }
+    await transport.handleRequest(req, res);
+}
+
+const serve = process.argv[2] === 'sessions' ? serveSession : toNodeHandler(createMcpHandler(makeServer));
+const validHost = localhostHostValidation();
+const validOrigin = localhostOriginValidation();
+
+const listener = createServer(async (req, res) => {
+    if (validHost(req, res) && validOrigin(req, res)) await serve(req, res);
+});
+listener.listen(0, '127.0.0.1', () => console.error(`serving http://127.0.0.1:${listener.address().port}/mcp`));
