@@ -44,6 +44,8 @@ public:
     /// Stops reading for a while: input stays where it is. Hang-up is still noticed.
     virtual void pause() noexcept = 0;
     virtual void resume() = 0;
+    /// Nothing more will be written, and the peer is told, if that can be done without closing. Input goes on.
+    virtual void end_output() noexcept {}
     /// Ends both directions; what write has taken is still delivered. Idempotent.
     virtual void close() noexcept = 0;
     /// For logs: "stdio", "unix /run/x.sock", "tcp 127.0.0.1:5000".

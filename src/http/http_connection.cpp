@@ -51,7 +51,7 @@ bool http_connection::on_wire(F f) {
 void http_connection::on_input(std::string_view bytes) {
     auto self = shared_from_this();
     if (lingers_) return;
-    if (step_ != step::reading || !pending_.empty()) {
+    if (step_ != step::reading || !pending_.empty() || full()) {
         pending_ += bytes;
         // Room for one request behind the one that is being answered. More waits in the system, unless we must see when the
         // client goes away: that stands behind what it has sent.
@@ -67,7 +67,7 @@ void http_connection::on_input(std::string_view bytes) {
 
 void http_connection::take(std::string_view bytes) {
     taking_ = true;
-    while (!bytes.empty() && step_ == step::reading && !close_after_) {
+    while (!bytes.empty() && step_ == step::reading && !close_after_ && !full()) {
         bool before = reader_.begun();
         bytes.remove_prefix(reader_.feed(bytes));
         if (reader_.at() == request_reader::state::complete) {
@@ -96,10 +96,8 @@ void http_connection::take(std::string_view bytes) {
         }
     }
     taking_ = false;
-    if (answering()) {
-        pending_ += bytes;
-        reader_.release_memory();
-    }
+    if (answering() || full()) pending_ += bytes;
+    if (answering()) reader_.release_memory();
     write_out();
     lane_.flush_dirty();
 }
@@ -129,7 +127,7 @@ void http_connection::failed(const char* what) {
 
 // The answer was completed outside of take: what came meanwhile is looked at in a turn of its own.
 void http_connection::go_on() {
-    if (step_ != step::reading || close_after_) return;
+    if (step_ != step::reading || close_after_ || full()) return;
     std::string bytes = std::exchange(pending_, {});
     if (!on_wire([this] {
             if (std::exchange(paused_, false)) wire_->resume();
@@ -250,12 +248,18 @@ void http_connection::answered() {
     set_deadline(lane_.shared.options.limits.idle_time);
     if (input_ended_ && pending_.empty() && !taking_) close_after_ = true;
     flush();
-    if (!taking_ && !close_after_ && !pending_.empty()) {
-        lane_.loop->post([weak = weak_from_this()] {
-            if (auto self = weak.lock()) self->go_on();
-        });
-    }
+    if (!taking_ && !close_after_) go_on_soon();
 }
+
+void http_connection::go_on_soon() {
+    if (pending_.empty()) return;
+    lane_.loop->post([weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->go_on();
+    });
+}
+
+// A client that sends requests and does not read the answers is not served on and on (J1).
+bool http_connection::full() const noexcept { return waiting() >= lane_.shared.server->core->options.limits.out_queue; }
 
 void http_connection::flush() {
     if (taking_ || dirty_ || step_ == step::closed) return;
@@ -285,9 +289,10 @@ void http_connection::write_out() {
         else out_.clear();
         written_ = 0;
         if (step_ == step::reading) {
-            if (lingers_) return;
+            if (lingers_) return wire_->end_output();
             if (close_after_ || (retired_ && !reader_.begun())) return close();
-            if (before > 0) set_deadline(lane_.shared.options.limits.idle_time);
+            if (before > 0 && !reader_.begun()) set_deadline(lane_.shared.options.limits.idle_time);
+            if (!taking_) go_on_soon();
         }
     } else if (waiting() < before || stall_deadline_ == time_point::max()) {
         stall_deadline_ = after(lane_.coarse_now(), lane_.shared.server->core->options.limits.write_stall);

@@ -84,6 +84,8 @@ private:
     bool on_wire(F f);
     void close_sides();
     void go_on();
+    void go_on_soon();
+    bool full() const noexcept;
     void refuse(int status, const char* reason);
     bool stays_open();
     void answered();

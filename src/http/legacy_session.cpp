@@ -16,7 +16,7 @@ using rpc::stream_id;
 using answer_form = http_options::answer_form;
 
 constexpr std::string_view json_type = "application/json";
-constexpr stream_id in_general = 0;
+constexpr stream_id no_stream = 0;
 constexpr std::size_t most_idle_streams = 4;  // H12
 constexpr int session_not_found = -32001;     // what other servers of these revisions say
 
@@ -58,8 +58,12 @@ bool legacy_session::has_ids() const noexcept {
 }
 
 legacy_session::stream* legacy_session::find(stream_id on) noexcept {
-    auto at = streams_.find(one_stream_ ? in_general : on);
+    auto at = streams_.find(place_of(on));
     return at == streams_.end() ? nullptr : &at->second;
+}
+
+const legacy_session::stream* legacy_session::find(stream_id on) const noexcept {
+    return const_cast<legacy_session*>(this)->find(on);
 }
 
 // ---- what comes in ----
@@ -103,7 +107,7 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
                                       json::object({{"reason", "overloaded"}})),
                            "Retry-After: 1\r\n");
     }
-    stream_id on = in_general;
+    stream_id on = no_stream;
     if (requests > 0 && !one_stream_) {
         on = next_stream_++;
         stream& s = streams_[on];
@@ -116,7 +120,7 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
         if (lane_.shared.options.answers == answer_form::events) open_stream(on, s);
     }
     for (const rpc::message& m : messages) session->peer().receive(m, on);
-    if (on == in_general) ex->respond(202, {}, {});
+    if (on == no_stream) ex->respond(202, {}, {});
 }
 
 // ---- streams for the client in general ----
@@ -132,24 +136,38 @@ void legacy_session::listen(std::string_view last_event, std::shared_ptr<exchang
         }
         return resume(*from, std::move(ex));
     }
-    stream& s = streams_[in_general];
-    if (s.at) {  // the newest hears; older ones stay, and are silent
-        idle_.push_back(std::move(s.at));
-        if (idle_.size() > most_idle_streams) {
-            idle_.front()->end_stream();
-            idle_.pop_front();
-        }
-    }
+    stream_id on = next_stream_++;
+    stream& s = streams_[on];
+    s.general = true;
     s.at = std::move(ex);
-    s.at->attach(weak_from_this(), lane_.loop, in_general);
-    open_stream(in_general, s);
+    s.at->attach(weak_from_this(), lane_.loop, on);
+    be_newest(on);
+    open_stream(on, s);
     lane_.flush_dirty();
 }
 
+// The newest hears; older ones stay, and are silent (H12). Those that nobody listens to can be fetched for a while.
+void legacy_session::be_newest(stream_id on) {
+    stream_id before = std::exchange(general_, on);
+    std::erase(older_, on);
+    if (before == on || before == 0) return;
+    auto at = streams_.find(before);
+    if (at == streams_.end()) return;
+    if (at->second.at) older_.push_back(before);
+    else at->second.ended = lane_.coarse_now();
+    if (older_.size() <= most_idle_streams) return;
+    stream& oldest = streams_.at(older_.front());
+    older_.pop_front();
+    if (auto to = std::exchange(oldest.at, nullptr)) to->end_stream();
+    oldest.ended = lane_.coarse_now();
+}
+
 void legacy_session::listen_old(std::string_view message_path, std::shared_ptr<exchange> ex) {
-    stream& s = streams_[in_general];
+    general_ = next_stream_++;
+    stream& s = streams_[general_];
+    s.general = true;
     s.at = std::move(ex);
-    s.at->attach(weak_from_this(), lane_.loop, in_general);
+    s.at->attach(weak_from_this(), lane_.loop, general_);
     s.at->open_stream({});
     s.open = true;
     events_.clear();
@@ -163,15 +181,23 @@ void legacy_session::resume(const event_log::position& from, std::shared_ptr<exc
     if (s.at) s.at->end_stream();  // H11: we only believed that it was alive
     s.at = std::move(ex);
     s.at->attach(weak_from_this(), lane_.loop, from.stream);
+    if (s.general) {
+        s.ended = time_point::max();
+        be_newest(from.stream);
+    }
     s.at->open_stream({});
     s.open = true;
     events_.clear();
     append_comment(events_);
+    if (session_->negotiated() >= revision::r2025_11_25) {
+        // Clients that lose this stream too, before its first event, keep their place.
+        append_priming_event(events_, event_log::id_of(from.stream, from.number));
+    }
     log_.replay(from, [&](std::uint64_t number, std::string_view data) {
         append_event(events_, event_log::id_of(from.stream, number), {}, data);
     });
     s.at->send(events_);
-    if (s.ended != time_point::max()) std::exchange(s.at, nullptr)->end_stream();
+    if (!s.general && s.ended != time_point::max()) std::exchange(s.at, nullptr)->end_stream();
     lane_.flush_dirty();
 }
 
@@ -186,10 +212,10 @@ std::string& legacy_session::begin(const frame&) {
 }
 
 std::uint64_t legacy_session::end(const frame& about) {
-    stream_id on = about.stream;
+    stream_id on = place_of(about.stream);
     stream* s = find(on);
     // What was to be said on a stream that is over concerns the client in general.
-    if (!s && !is_answer(about)) s = &streams_[on = in_general];
+    if (!s && !is_answer(about)) s = find(on = general_);
     if (!s) {
         lane_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
     } else if (is_answer(about) && !one_stream_) {
@@ -204,17 +230,17 @@ void legacy_session::open_stream(stream_id on, stream& s) {
     s.at->open_stream(opening_ && session_->initialized() ? session_header() : std::string());
     s.open = true;
     events_.clear();
+    append_comment(events_);  // so that proxies let the head go (H19)
     if (has_ids() && session_->negotiated() >= revision::r2025_11_25) {
         append_priming_event(events_, event_log::id_of(on, log_.add(on, {})));  // LHTTP-20
-    } else {
-        append_comment(events_);  // so that proxies let the head go (H19)
+        s.has_id = true;
     }
     s.at->send(events_);
 }
 
 void legacy_session::say(stream_id on, stream& s, std::string_view text) {
     // Nobody can come back for a stream of which he never got an id.
-    bool kept = has_ids() && (s.open || on == in_general);
+    bool kept = has_ids() && s.open;
     if (!s.at && !kept) {
         lane_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
         return;
@@ -223,6 +249,7 @@ void legacy_session::say(stream_id on, stream& s, std::string_view text) {
     events_.clear();
     if (has_ids()) {
         append_event(events_, event_log::id_of(on, log_.add(on, text)), {}, text);
+        s.has_id = true;
     } else {
         append_event(events_, {}, one_stream_ ? "message" : "", text);
     }
@@ -271,15 +298,13 @@ void legacy_session::end_stream(stream_id on, stream& s) {
 void legacy_session::unanswered(stream_id on, const rpc::request_id& id) {
     stream* s = find(on);
     if (ending_ || one_stream_ || !s) return;
-    if (s->open && !has_ids()) return request_done(on, *s);
+    if (s->open && !s->has_id) return request_done(on, *s);
     answer(on, *s, error_text(error_code::request_cancelled, "request cancelled", id));
 }
 
 bool legacy_session::may_ask(stream_id on) const noexcept {
-    auto at = streams_.find(one_stream_ ? in_general : on);
-    if (at == streams_.end() || ending_) return false;
-    const stream& s = at->second;
-    return !s.json_only && (s.at || (s.open && has_ids()));
+    const stream* s = find(on);
+    return s && !ending_ && !s->json_only && (s->at || (s->open && has_ids()));
 }
 
 void legacy_session::release(stream_id on, duration retry) {
@@ -293,8 +318,8 @@ void legacy_session::release(stream_id on, duration retry) {
 }
 
 std::size_t legacy_session::waiting(stream_id on) const noexcept {
-    auto at = streams_.find(one_stream_ ? in_general : on);
-    return at == streams_.end() || !at->second.at ? 0 : at->second.at->waiting();
+    const stream* s = find(on);
+    return s && s->at ? s->at->waiting() : 0;
 }
 
 void legacy_session::flush() { lane_.flush_dirty(); }
@@ -305,13 +330,15 @@ void legacy_session::on_exchange_gone(std::uint64_t tag) {
     auto self = shared_from_this();
     touch();
     if (one_stream_) return end("the client closed its stream");
-    std::erase_if(idle_, [](const auto& each) { return each->gone(); });
     stream* s = find(tag);
     if (!s || !s->at || !s->at->gone()) return;
     s->at.reset();  // H6: the request goes on
-    if (tag == in_general && !idle_.empty()) {
-        s->at = std::move(idle_.back());
-        idle_.pop_back();
+    if (!s->general) return;
+    if (tag != general_) {
+        std::erase(older_, tag);
+        s->ended = lane_.coarse_now();
+    } else if (!older_.empty()) {
+        be_newest(older_.back());
     }
 }
 
@@ -336,8 +363,7 @@ void legacy_session::end(const char* why) {
         if (s.open) to->end_stream();
         else to->respond(404, json_type, error_text(session_not_found, why, s.id));
     }
-    for (auto& each : idle_) each->end_stream();
-    idle_.clear();
+    older_.clear();
     streams_.clear();
     if (auto session = session_) session->peer().lost(why);
     lane_.flush_dirty();
@@ -358,7 +384,7 @@ void legacy_session::on_session_ended() {
 
 bool legacy_session::check_idle(time_point now) {
     const http_limits& bounds = lane_.shared.options.limits;
-    bool in_use = !session_ || session_->peer().core().running() > 0 || !idle_.empty();
+    bool in_use = !session_ || session_->peer().core().running() > 0;
     std::vector<stream_id> over;
     for (auto& [on, s] : streams_) {
         in_use = in_use || s.at;

@@ -61,6 +61,8 @@ private:
     struct stream {
         std::shared_ptr<exchange> at;  // null: nobody listens at the moment
         bool open = false;             // as an event stream, at least once
+        bool general = false;          // it carries what belongs to no request
+        bool has_id = false;           // the client got an event with an id, and may come back for more
         bool json_only = false;
         bool batch = false;
         rpc::request_id id;                // of the request, if it is one alone
@@ -87,7 +89,11 @@ private:
     void on_exchange_quiet(std::uint64_t tag) override;
 
     bool has_ids() const noexcept;
+    /// What belongs to no request goes to the newest stream that was opened for it.
+    rpc::stream_id place_of(rpc::stream_id on) const noexcept { return on == 0 || one_stream_ ? general_ : on; }
     stream* find(rpc::stream_id on) noexcept;
+    const stream* find(rpc::stream_id on) const noexcept;
+    void be_newest(rpc::stream_id on);
     void open_stream(rpc::stream_id on, stream& s);
     void say(rpc::stream_id on, stream& s, std::string_view text);
     void answer(rpc::stream_id on, stream& s, std::string_view text);
@@ -104,9 +110,10 @@ private:
     const bool one_stream_;
     std::shared_ptr<server_side::session> session_;
     event_log log_;
-    std::unordered_map<rpc::stream_id, stream> streams_;  // of requests; 0 is the client in general
-    std::deque<std::shared_ptr<exchange>> idle_;  // older streams for the client in general: open, and silent (H12)
-    std::string text_;                            // of the message being written
+    std::unordered_map<rpc::stream_id, stream> streams_;
+    rpc::stream_id general_ = 0;        // the one for what belongs to no request; 0: there was none yet
+    std::deque<rpc::stream_id> older_;  // such streams that were opened before: open, and silent (H12)
+    std::string text_;                  // of the message being written
     std::string events_;
     rpc::stream_id next_stream_ = 1;
     std::uint64_t next_number_ = 1;

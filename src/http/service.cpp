@@ -6,6 +6,9 @@
 #include "transport/fd_connection.hpp"
 #include "transport/sockets.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <future>
@@ -106,7 +109,8 @@ void lane::let_go() {
 }
 
 void lane::arm() {
-    if (timer_ != 0 || ended_ || (connections_.empty() && sessions_.empty())) return;
+    bool watches_files = index == 0 && shared.tls;
+    if (timer_ != 0 || ended_ || (connections_.empty() && sessions_.empty() && !watches_files)) return;
     timer_ = loop->start_timer(loop->now() + shared.tick, [this] {
         timer_ = 0;
         tick();
@@ -228,6 +232,7 @@ void service::open_lanes(std::shared_ptr<keel::loop> first, unsigned lanes) {
         stopped = stopping_;
     }
     for (const auto& each : own) run_in_thread(each);
+    lanes_[0]->arm();
     if (!stopped && server->add_service(shared_from_this())) return;
     stop({});
     throw std::runtime_error("keel: the server is stopping");
@@ -275,6 +280,9 @@ void service::accepted(transport::descriptor socket, std::string name) {
         transport::say_and_close(std::move(socket), no_room);
         return;
     }
+    // What the client does not read waits with us, where it is counted, and not by the megabyte in the system.
+    int most_unsent = 128 * 1024;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most_unsent, sizeof most_unsent);
     lane& to = *lanes_[next_lane_++ % lanes_.size()];
     if (to.loop->here()) return to.adopt(std::move(socket), name);
     auto held = std::make_shared<transport::descriptor>(std::move(socket));

@@ -65,6 +65,8 @@ public:
 
     /// Running calls get `drain`; what is left of connections then is cut off within the bounds. Again: can only be sooner.
     void stop(duration drain);
+    /// Looks at the time now and then, as long as there is something to look at.
+    void arm();
     bool stopping() const noexcept { return stopping_; }
     /// Right to within a tick; costs nothing.
     time_point coarse_now() const noexcept { return now_; }
@@ -89,7 +91,6 @@ private:
     };
 
     void tick();
-    void arm();
     void look_at_clock();
     void check_ended();
 

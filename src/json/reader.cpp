@@ -54,25 +54,35 @@ struct builder {
     static std::size_t outer_of(const value& marker) noexcept { return static_cast<std::size_t>(marker.uint_); }
 
     static void drop_name(member& m) noexcept { m.name.forget(); }
+
+    /// Makes `to`, which owns nothing, what `from` is: neither is destroyed.
+    static void copy_cell(value& to, const value& from) noexcept {
+        to.kind_ = from.kind_;
+        to.borrowed_ = from.borrowed_;
+        to.size_ = from.size_;
+        to.int_ = from.int_;
+    }
 };
 
 namespace {
 
-/// Memory for values without running constructors or destructors: all that lies here is borrowed.
+/// Memory for values without running constructors or destructors: all that lies here is borrowed. Whoever fills it keeps
+/// count of what is in it.
 class cell_stack {
 public:
     static constexpr std::size_t keep = 64 * 1024 / sizeof(value);
 
     value* begin() noexcept { return data_.get(); }
-    std::size_t size() const noexcept { return size_; }
-    /// Room for one more.
-    void* push() {
-        if (size_ == room_) grow();
-        return data_.get() + size_++;
+    value* end() noexcept { return data_.get() + room_; }
+    /// More room behind the first `used` cells, which move.
+    [[gnu::noinline]] void grow(std::size_t used) {
+        const std::size_t room = std::max<std::size_t>(room_ * 2, 64);
+        std::unique_ptr<value, free_memory> larger(static_cast<value*>(::operator new(room * sizeof(value))));
+        if (used != 0) std::memcpy(static_cast<void*>(larger.get()), data_.get(), used * sizeof(value));
+        data_ = std::move(larger);
+        room_ = room;
     }
-    void shrink(std::size_t size) noexcept { size_ = size; }
     void clear() noexcept {
-        size_ = 0;
         if (room_ > keep) {
             data_.reset();
             room_ = 0;
@@ -84,16 +94,7 @@ private:
         void operator()(value* p) const noexcept { ::operator delete(p); }
     };
 
-    void grow() {
-        const std::size_t room = std::max<std::size_t>(room_ * 2, 64);
-        std::unique_ptr<value, free_memory> larger(static_cast<value*>(::operator new(room * sizeof(value))));
-        if (size_ != 0) std::memcpy(static_cast<void*>(larger.get()), data_.get(), size_ * sizeof(value));
-        data_ = std::move(larger);
-        room_ = room;
-    }
-
     std::unique_ptr<value, free_memory> data_;
-    std::size_t size_ = 0;
     std::size_t room_ = 0;
 };
 
@@ -134,17 +135,20 @@ std::size_t merge_many(member* members, std::size_t count) {
     return left;
 }
 
-std::size_t merge_few(member* members, std::size_t count) noexcept {
-    // A bit per name seen, by length and first and last character: mostly it shows at once that a name is new.
+/// A bit for each name, by its length and its first and last character. Two that have the same may be equal.
+inline std::uint64_t mark_of(std::string_view key) noexcept {
+    std::size_t mark = key.size();
+    if (mark != 0) mark += static_cast<unsigned char>(key.front()) * 5u + static_cast<unsigned char>(key.back()) * 11u;
+    return std::uint64_t{1} << mark % 64;
+}
+
+std::size_t merge_alike(member* members, std::size_t count) noexcept {
     std::uint64_t seen = 0;
     std::size_t left = 0;
     for (std::size_t i = 0; i != count; ++i) {
         const std::string_view key = members[i].key();
-        std::size_t mark = key.size();
-        if (mark != 0)
-            mark += static_cast<unsigned char>(key.front()) * 5u + static_cast<unsigned char>(key.back()) * 11u;
-        const std::uint64_t bit = std::uint64_t{1} << mark % 64;
-        if ((seen & bit) != 0) {
+        const std::uint64_t mark = mark_of(key);
+        if ((seen & mark) != 0) {
             member* const end = members + left;
             member* const same = std::find_if(members, end, [&](const member& m) { return m.key() == key; });
             if (same != end) {
@@ -152,11 +156,21 @@ std::size_t merge_few(member* members, std::size_t count) noexcept {
                 continue;
             }
         }
-        seen |= bit;
+        seen |= mark;
         if (left != i) members[left] = std::move(members[i]);
         ++left;
     }
     return left;
+}
+
+inline std::size_t merge_few(member* members, std::size_t count) noexcept {
+    std::uint64_t seen = 0;
+    for (std::size_t i = 0; i != count; ++i) {
+        const std::uint64_t mark = mark_of(members[i].key());
+        if ((seen & mark) != 0) return merge_alike(members, count);
+        seen |= mark;
+    }
+    return count;  // as nearly always
 }
 
 /// Reads one text. Functions take the place where they start and return the place behind what they read, or nullptr
@@ -167,40 +181,87 @@ public:
         : begin_(text.data()), end_(text.data() + text.size()), max_depth_(max_depth), memory_(memory), cells_(cells),
           error_(error) {}
 
-    /// Leaves the value as the only one on the stack.
+    /// Leaves the value as the only one on the stack. What changes from one character to the next lives in variables of
+    /// this function, so that it stays in registers; what is rare or long is elsewhere.
     bool read() {
         const char* p = begin_;
+        value* top = cells_.begin();
+        value* limit = cells_.end();
+        std::size_t open = 0;    // where the marker of the innermost open container lies
+        std::size_t depth = 0;   // containers that are open
+        bool in_object = false;  // what the innermost is
+
         for (;;) {
-            p = read_start(p);
+            if (limit - top < 2) {  // a name and a value
+                const auto used = static_cast<std::size_t>(top - cells_.begin());
+                cells_.grow(used);
+                top = cells_.begin() + used;
+                limit = cells_.end();
+            }
+            if (in_object) {
+                if (!(p = pass(p, '"', "expected a member name"))) return false;
+                if (!(p = read_string(p, top++))) return false;
+                if (!(p = pass(p, ':', "expected ':'"))) return false;
+            }
+
+            // A scalar or an empty container, which are complete, or the start of a container.
+            p = skip_space(p);
+            if (p == end_) return fail(p, "unexpected end");
+            // No switch: its table would be one more thing to fetch for a message that comes after others.
+            if (*p == '"') {
+                p = read_string(p + 1, top++);
+            } else if (*p == '{' || *p == '[') {
+                const bool object = *p == '{';
+                const kind k = object ? kind::object : kind::array;
+                if (depth == max_depth_) return fail(p, "nested too deeply");
+                p = skip_space(p + 1);
+                if (p == end_) return fail(p, "unexpected end");
+                if (*p != (object ? '}' : ']')) {
+                    builder::marker(top, k, open);
+                    open = static_cast<std::size_t>(top++ - cells_.begin());
+                    in_object = object;
+                    ++depth;
+                    continue;
+                }
+                builder::block(top++, k, nullptr, 0);
+                ++p;
+            } else if (is_digit(*p) || *p == '-') {
+                p = read_number(p, top++);
+            } else {
+                p = read_word(p, top++);
+            }
             if (!p) return false;
-            if (!complete_) continue;
 
             // Behind a complete value: the end, another value, or the end of the container, which is then complete.
             for (;;) {
-                if (depth_ == 0) {
-                    p = skip_space(p);
-                    return p == end_ || fail(p, "text after the value");
-                }
                 p = skip_space(p);
-                if (p == end_) return fail(p, "unexpected end") != nullptr;
-                if (*p == ',') {
-                    ++p;
-                    if (in_object_ && !(p = read_name(p))) return false;
-                    break;
+                if (depth == 0) return p == end_ || fail(p, "text after the value");
+                if (p == end_) return fail(p, "unexpected end");
+                if (*p == ',') break;
+                if (*p != (in_object ? '}' : ']')) {
+                    return fail(p, in_object ? "expected ',' or '}'" : "expected ',' or ']'");
                 }
-                if (*p != (in_object_ ? '}' : ']')) {
-                    return fail(p, in_object_ ? "expected ',' or '}'" : "expected ',' or ']'") != nullptr;
-                }
-                p = close(p);
-                if (!p) return false;
+                value* const marker = cells_.begin() + open;
+                open = builder::outer_of(*marker);
+                if (!close(marker, top, in_object)) return fail(p, "too many elements");
+                top = marker + 1;
+                --depth;
+                in_object = depth != 0 && cells_.begin()[open].is_object();
+                ++p;
             }
+            ++p;
         }
     }
 
 private:
-    const char* fail(const char* at, const char* what) noexcept {
+    /// What it returns stands for a place that is none, and for "no".
+    struct failed {
+        operator const char*() const noexcept { return nullptr; }
+        operator bool() const noexcept { return false; }
+    };
+    failed fail(const char* at, const char* what) noexcept {
         error_ = {static_cast<std::size_t>(at - begin_), what};
-        return nullptr;
+        return {};
     }
 
     const char* skip_space(const char* p) const noexcept {
@@ -210,29 +271,20 @@ private:
         return p;
     }
 
-    /// A scalar or an empty container, which are complete, or the start of a container up to its first value.
-    const char* read_start(const char* p) {
-        complete_ = true;
+    /// Behind that character, with space before it or not.
+    const char* pass(const char* p, char wanted, const char* problem) noexcept {
+        if (p != end_ && *p == wanted) return p + 1;
         p = skip_space(p);
         if (p == end_) return fail(p, "unexpected end");
+        if (*p != wanted) return fail(p, problem);
+        return p + 1;
+    }
+
+    [[gnu::noinline]] const char* read_word(const char* p, void* into) noexcept {
         switch (*p) {
-            case '"': return read_string(p + 1, cells_.push());
-            case '{': return open(p, kind::object);
-            case '[': return open(p, kind::array);
-            case 't': builder::boolean(cells_.push(), true); return expect(p, "true");
-            case 'f': builder::boolean(cells_.push(), false); return expect(p, "false");
-            case 'n': builder::null(cells_.push()); return expect(p, "null");
-            case '-':
-            case '0':
-            case '1':
-            case '2':
-            case '3':
-            case '4':
-            case '5':
-            case '6':
-            case '7':
-            case '8':
-            case '9': return read_number(p, cells_.push());
+            case 't': builder::boolean(into, true); return expect(p, "true");
+            case 'f': builder::boolean(into, false); return expect(p, "false");
+            case 'n': builder::null(into); return expect(p, "null");
             default: return fail(p, "expected a value");
         }
     }
@@ -246,67 +298,49 @@ private:
         return p;
     }
 
-    const char* open(const char* p, kind k) {
-        if (depth_ == max_depth_) return fail(p, "nested too deeply");
-        p = skip_space(p + 1);
-        if (p == end_) return fail(p, "unexpected end");
-        const bool object = k == kind::object;
-        if (*p == (object ? '}' : ']')) {
-            builder::block(cells_.push(), k, nullptr, 0);
-            return p + 1;
-        }
-        const std::size_t at = cells_.size();
-        builder::marker(cells_.push(), k, open_);
-        open_ = at;
-        in_object_ = object;
-        ++depth_;
-        complete_ = false;
-        return object ? read_name(p) : p;
-    }
-
-    const char* close(const char* p) {
-        value* const marker = cells_.begin() + open_;
-        std::size_t count = cells_.size() - open_ - 1;
-        if (in_object_) {
+    /// Makes the container that is marked there, of the cells between its marker and `top`, in the place of the marker.
+    [[gnu::noinline]] bool close(value* marker, const value* top, bool object) {
+        auto count = static_cast<std::size_t>(top - marker - 1);
+        if (object) {
             auto* members = reinterpret_cast<member*>(marker + 1);
             count /= 2;
             count = count <= few_members ? merge_few(members, count) : merge_many(members, count);
         }
-        if (count > container::max_size) return fail(p, "too many elements");
-        const std::size_t cells = in_object_ ? count * 2 : count;
+        if (count > container::max_size) return false;
+        const std::size_t cells = object ? count * 2 : count;
         auto* block = new (memory_.take(container::bytes_for(cells))) container{nullptr, cells};
         std::memcpy(static_cast<void*>(block->begin()), marker + 1, cells * sizeof(value));
-
-        const std::size_t outer = builder::outer_of(*marker);
-        builder::block(marker, in_object_ ? kind::object : kind::array, block, count);
-        cells_.shrink(open_ + 1);
-        open_ = outer;
-        --depth_;
-        in_object_ = depth_ != 0 && cells_.begin()[open_].is_object();
-        return p + 1;
-    }
-
-    const char* read_name(const char* p) {
-        p = skip_space(p);
-        if (p == end_) return fail(p, "unexpected end");
-        if (*p != '"') return fail(p, "expected a member name");
-        p = read_string(p + 1, cells_.push());
-        if (!p) return nullptr;
-        p = skip_space(p);
-        if (p == end_) return fail(p, "unexpected end");
-        if (*p != ':') return fail(p, "expected ':'");
-        return p + 1;
+        builder::block(marker, object ? kind::object : kind::array, block, count);
+        return true;
     }
 
     /// From behind the opening quote.
     const char* read_string(const char* p, void* into) {
+#if defined(__SSE2__)
+        // Nearly all strings end within 16 bytes. Where the text itself ends before, its last 16 are looked at.
+        const std::ptrdiff_t left = end_ - p;
+        unsigned marks = 0;
+        if (left >= 16) marks = not_plain_16(load_16(p));
+        else if (end_ - begin_ >= 16) marks = not_plain_16(load_16(end_ - 16)) >> (16 - left);
+        if (marks != 0) {
+            const int size = std::countr_zero(marks);
+            if (p[size] == '"') {
+                builder::string(into, p, static_cast<std::size_t>(size));
+                return p + size + 1;
+            }
+        }
+#endif
+        return read_long(p, into);
+    }
+
+    [[gnu::noinline]] const char* read_long(const char* p, void* into) {
         const char* const end = skip_plain(p, end_);
         if (end != end_ && *end == '"') return finish_string(p, p, end, end + 1, into);
         return read_unusual(p, end, into);
     }
 
-    /// A string that starts at `start` and has something other than plain characters at `p`. Out of the way of others.
-    [[gnu::noinline]] const char* read_unusual(const char* start, const char* p, void* into) {
+    /// A string that starts at `start` and has something other than plain characters at `p`.
+    const char* read_unusual(const char* start, const char* p, void* into) {
         for (;;) {
             if (p == end_) return fail(p, "unexpected end");
             if (*p == '"') return finish_string(start, start, p, p + 1, into);
@@ -443,7 +477,7 @@ private:
         return p;
     }
 
-    const char* read_number(const char* const start, void* into) {
+    [[gnu::noinline]] const char* read_number(const char* const start, void* into) {
         const bool negative = *start == '-';
         const char* p = negative ? start + 1 : start;
         const char* const digits = p;
@@ -490,11 +524,6 @@ private:
     arena& memory_;
     cell_stack& cells_;
     parse_error& error_;
-
-    std::size_t depth_ = 0;   // containers that are open
-    std::size_t open_ = 0;    // where the marker of the innermost one lies
-    bool in_object_ = false;  // what it is
-    bool complete_ = false;   // whether read_start read a whole value
 };
 
 }  // namespace
@@ -518,12 +547,12 @@ const value* document::read(std::string_view text, const parse_options& options)
         ~cleaner() { cells.clear(); }
     } clean{arena_->cells};
     if (!detail::reader(text, options.max_depth, arena_->memory, arena_->cells, error_).read()) return nullptr;
-    root_ = std::move(*arena_->cells.begin());
+    detail::builder::copy_cell(root_, *arena_->cells.begin());
     return &root_;
 }
 
 void document::clear() noexcept {
-    root_ = value();
+    detail::builder::copy_cell(root_, value());
     error_ = {};
     arena_->memory.reset();
 }

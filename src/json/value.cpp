@@ -193,6 +193,7 @@ std::span<member> value::members() noexcept {
 }
 
 const value* value::find(std::string_view key) const noexcept {
+    if (kind_ != kind::object || size_ == 0) return nullptr;
     for (const member& m : members()) {
         if (m.key() == key) return &m.content;
     }

@@ -1,7 +1,9 @@
 #include "rpc/message.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <cstring>
 
 namespace keel::rpc {
 
@@ -18,15 +20,14 @@ void request_id::write(std::string& out) const {
 
 namespace {
 
-message invalid(message m, const char* problem) {
+void be_invalid(message& m, const char* problem) {
     m.kind = message_kind::invalid;
     m.code = -32600;
     m.problem = problem;
-    return m;
 }
 
 // A response is never answered, so a malformed one is still a response: its waiter is told.
-message as_response(message m) {
+void be_response(message& m) {
     m.kind = message_kind::response;
     if (m.result && m.error) {
         m.problem = "both result and error";
@@ -35,65 +36,120 @@ message as_response(message m) {
     } else if (!m.error->is_object() || !(*m.error)["code"].is_integer() || !(*m.error)["message"].is_string()) {
         m.problem = "malformed error";
     }
-    return m;
+}
+
+/// The members of a message that have a meaning.
+struct known_members {
+    const json::value* version = nullptr;
+    const json::value* id = nullptr;
+    const json::value* method = nullptr;
+    const json::value* params = nullptr;
+    const json::value* result = nullptr;
+    const json::value* error = nullptr;
+
+    explicit known_members(const json::value& v) noexcept {
+        for (const json::member& each : v.members()) {
+            std::string_view key = each.key();
+            if (key.size() == 6) {
+                if (key == "method") method = &each.content;
+                else if (key == "params") params = &each.content;
+                else if (key == "result") result = &each.content;
+            } else if (key == "id") {
+                id = &each.content;
+            } else if (key == "jsonrpc") {
+                version = &each.content;
+            } else if (key == "error") {
+                error = &each.content;
+            }
+        }
+    }
+};
+
+void sort_out(message& m, const known_members& has) {
+    if (!has.version || has.version->if_string() != std::string_view("2.0")) {
+        if (has.method || !(m.result || m.error)) return be_invalid(m, "jsonrpc is not \"2.0\"");
+        be_response(m);  // no reply is due to something that looks like a response
+        m.problem = "jsonrpc is not \"2.0\"";
+        return;
+    }
+    if (!has.method) {
+        if (m.result || m.error) return be_response(m);
+        return be_invalid(m, "no method");
+    }
+    if (m.result || m.error) return be_invalid(m, "both method and result");
+    auto method = has.method->if_string();
+    if (!method || method->empty()) return be_invalid(m, "method is not a name");
+    m.method = *method;
+    if (has.id && !m.id.present()) return be_invalid(m, "id is neither a string nor an integer");
+    m.kind = has.id ? message_kind::request : message_kind::notification;
+    if (has.params) {
+        m.params = has.params;
+        if (!has.params->is_object()) m.problem = "params is not an object";
+    }
 }
 
 }  // namespace
 
 message classify(const json::value& v) {
+    const known_members has(v);
     message m;
-    if (!v.is_object()) return invalid(std::move(m), "not an object");
-
-    const json::value* version = nullptr;
-    const json::value* id = nullptr;
-    const json::value* method = nullptr;
-    const json::value* params = nullptr;
-    for (const json::member& each : v.members()) {
-        std::string_view key = each.key();
-        if (key == "jsonrpc") version = &each.content;
-        else if (key == "id") id = &each.content;
-        else if (key == "method") method = &each.content;
-        else if (key == "params") params = &each.content;
-        else if (key == "result") m.result = &each.content;
-        else if (key == "error") m.error = &each.content;
-    }
-    if (id) m.id = request_id::from(*id);
-    m.names_method = method != nullptr;
-
-    if (!version || version->if_string() != std::string_view("2.0")) {
-        if (!method && (m.result || m.error)) {  // no reply is due to something that looks like a response
-            m = as_response(std::move(m));
-            m.problem = "jsonrpc is not \"2.0\"";
-            return m;
-        }
-        return invalid(std::move(m), "jsonrpc is not \"2.0\"");
-    }
-    if (!method) {
-        if (m.result || m.error) return as_response(std::move(m));
-        return invalid(std::move(m), "no method");
-    }
-    if (m.result || m.error) return invalid(std::move(m), "both method and result");
-    if (!method->is_string() || method->if_string()->empty()) return invalid(std::move(m), "method is not a name");
-    m.method = *method->if_string();
-    if (id) {
-        if (!m.id.present()) return invalid(std::move(m), "id is neither a string nor an integer");
-        m.kind = message_kind::request;
-    } else {
-        m.kind = message_kind::notification;
-    }
-    if (params) {
-        m.params = params;
-        if (!params->is_object()) m.problem = "params is not an object";
-    }
+    if (has.id) m.id.assign(*has.id);
+    m.names_method = has.method != nullptr;
+    m.result = has.result;
+    m.error = has.error;
+    if (v.is_object()) sort_out(m, has);
+    else be_invalid(m, "not an object");
     return m;
 }
 
+namespace {
+
+/// Collects small pieces and appends them together, which is cheaper than one by one.
+class gatherer {
+public:
+    explicit gatherer(std::string& out) noexcept : out_(out) {}
+    [[gnu::always_inline]] void add(std::string_view piece) {
+        if (piece.size() > static_cast<std::size_t>(room_ + sizeof(room_) - at_)) {
+            flush();
+            if (piece.size() > sizeof(room_)) {
+                out_ += piece;
+                return;
+            }
+        }
+        std::memcpy(at_, piece.data(), piece.size());
+        at_ += piece.size();
+    }
+    void add(std::int64_t n) {
+        if (room_ + sizeof(room_) - at_ < longest_number) flush();
+        at_ = std::to_chars(at_, room_ + sizeof(room_), n).ptr;
+    }
+    void flush() {
+        out_.append(room_, static_cast<std::size_t>(at_ - room_));
+        at_ = room_;
+    }
+
+private:
+    static constexpr std::ptrdiff_t longest_number = 20;
+    std::string& out_;
+    char* at_ = room_;
+    char room_[240];
+};
+
+}  // namespace
+
 void write_result(std::string& out, const request_id& id, text_pieces result) {
-    out += R"({"jsonrpc":"2.0","id":)";
-    id.write(out);
-    out += R"(,"result":)";
-    for (std::string_view piece : result) out += piece;
-    out += '}';
+    gatherer g(out);
+    g.add(R"({"jsonrpc":"2.0","id":)");
+    if (id.is_integer()) {
+        g.add(id.number());
+    } else {
+        g.flush();
+        id.write(out);
+    }
+    g.add(R"(,"result":)");
+    for (std::string_view piece : result) g.add(piece);
+    g.add("}");
+    g.flush();
 }
 
 void write_error(std::string& out, const request_id& id, const failure& why) {

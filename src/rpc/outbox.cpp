@@ -14,7 +14,11 @@ constexpr std::size_t stalled_capacity = 12 * 1024 * 1024;
 
 std::uint64_t outbox::end(const frame& about) {
     bytes_ += '\n';
-    frames_.push_back({bytes_.size(), about.owner, next_number_, about.answers ? *about.answers : request_id()});
+    queued& f = frames_.emplace_back();
+    f.end = bytes_.size();
+    f.owner = about.owner;
+    f.number = next_number_;
+    if (about.answers) f.answers = *about.answers;
     return next_number_++;
 }
 

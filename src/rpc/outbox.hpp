@@ -45,9 +45,9 @@ private:
     static constexpr std::size_t spare_room = 4096;
 
     struct queued {
-        std::size_t end;  // in bytes_
-        serial owner;
-        std::uint64_t number;
+        std::size_t end = 0;  // in bytes_
+        serial owner = 0;
+        std::uint64_t number = 0;
         request_id answers;
     };
 

@@ -240,14 +240,12 @@ void peer::on_timer() {
 // ---- actions ----
 
 void peer::carry_out() {
-    if (carrying_) return;  // the loop below goes on with what was added
+    if (carrying_ || !core_.has_actions()) return;  // the loop below goes on with what was added
     carrying_ = true;
-    std::vector<action> batch = std::move(spare_);
-    while (core_.has_actions()) {
-        core_.take_actions(batch);
-        for (action& a : batch) carry_out(a);
-    }
-    spare_ = std::move(batch);
+    do {
+        core_.take_actions(spare_);
+        for (action& a : spare_) carry_out(a);
+    } while (core_.has_actions());
     carrying_ = false;
 }
 

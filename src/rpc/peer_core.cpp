@@ -76,7 +76,7 @@ void peer_core::on_too_large(std::string_view beginning) {
 
 void peer_core::serve(const json::value& v) {
     if (v.is_array()) return on_batch(v);
-    on_message(classify(v), nullptr);
+    on_message(classify(v), {});
 }
 
 void peer_core::on_batch(const json::value& v) {
@@ -94,10 +94,10 @@ void peer_core::on_batch(const json::value& v) {
     member_settled(group);
 }
 
-void peer_core::on_message(const message& m, std::shared_ptr<batch> group) {
+void peer_core::on_message(const message& m, const std::shared_ptr<batch>& group) {
     ++counters_.received;
     switch (m.kind) {
-        case message_kind::request: return on_request(m, std::move(group));
+        case message_kind::request: return on_request(m, group);
         case message_kind::notification: return on_notification(m);
         case message_kind::response: return on_response(m);
         case message_kind::invalid: break;
@@ -116,7 +116,7 @@ void peer_core::on_message(const message& m, std::shared_ptr<batch> group) {
     if (role_ == role::server) reject(m.id, m.code, m.problem, group);
 }
 
-void peer_core::on_request(const message& m, std::shared_ptr<batch> group) {
+void peer_core::on_request(const message& m, const std::shared_ptr<batch>& group) {
     if (!requests_accepted_) {
         note("request from a peer that may not send any: " + printable(m.method));
         return;
@@ -139,13 +139,13 @@ void peer_core::on_request(const message& m, std::shared_ptr<batch> group) {
         record nobody;
         nobody.id = m.id;
         nobody.stream = from_;
-        nobody.group = std::move(group);
-        if (nobody.group) ++nobody.group->unsettled;
+        nobody.group = group;
+        if (group) ++group->unsettled;
         return write_answer(0, nobody, {}, &why);
     }
 
     serial request = next_serial_++;
-    record& r = records_[request];
+    record& r = records_.add(request);
     r.id = m.id;
     r.stream = from_;
     r.since = now_;
@@ -159,11 +159,13 @@ void peer_core::on_request(const message& m, std::shared_ptr<batch> group) {
             }
         }
     }
-    if (group) ++group->unsettled;
-    r.group = std::move(group);
-    open_ids_.emplace(r.id, request);
+    if (group) {
+        ++group->unsettled;
+        r.group = group;
+    }
+    open_ids_.add(r.id, request);
     ++counters_.requests;
-    actions_.push_back(start_handler{request, m.method, m.params});
+    actions_.emplace_back(std::in_place_type<start_handler>, request, m.method, m.params);
 }
 
 void peer_core::on_notification(const message& m) {
@@ -206,8 +208,7 @@ bool peer_core::withdraw_answer(const request_id& id) {
     }
     for (auto at = queued_batches_.begin(); at != queued_batches_.end(); ++at) {
         auto group = at->second;
-        auto is_meant = [&](const batch::answer& answer) { return answer.id == id; };
-        if (std::none_of(group->answers.begin(), group->answers.end(), is_meant)) continue;
+        if (!group->holds(id)) continue;
         if (output_.withdraw(at->first) == 0) continue;  // it has begun to leave
         queued_batches_.erase(at);
         withdraw_member(*group, id);
@@ -216,11 +217,13 @@ bool peer_core::withdraw_answer(const request_id& id) {
         return true;
     }
     if (!batches_) return false;
-    // It waits for the other members of its batch, of which at least one is still running.
+    // It waits for the other members of its batch, of which at least one is still running. The newest is meant, as above;
+    // a batch that has left may still have a handler that was cancelled.
+    batch* waiting = nullptr;
     for (auto& [request, r] : records_) {
-        if (r.group && withdraw_member(*r.group, id)) return true;
+        if (r.group && r.group->unsettled != 0 && r.group->holds(id)) waiting = r.group.get();
     }
-    return false;
+    return waiting && withdraw_member(*waiting, id);
 }
 
 // Its answer leaves the batch, and what it said before leaves the queue.
@@ -302,7 +305,7 @@ void peer_core::finish(serial request, text_pieces result) {
                  (planted::is(planted::second_answer_at_shutdown) && r.state == cell::answered);
     if (r.state == cell::open || wrong) {
         settle(r, cell::answered);
-        drop_nested(r);  // before the answer, which is the last that is said about a request
+        if (!r.nested.empty()) drop_nested(r);  // before the answer, which is the last that is said about a request
         unpark(request, r);
         write_answer(request, r, result, nullptr);
     } else {
@@ -352,15 +355,15 @@ void peer_core::fire(serial request, record& r, stop_cause cause, std::string_vi
     actions_.push_back(fire_token{request, cause, std::string(reason)});
 }
 
-void peer_core::end_record(std::unordered_map<serial, record>::iterator at) {
-    drop_nested(at->second);
+void peer_core::end_record(record_table::iterator at) {
+    if (!at->second.nested.empty()) drop_nested(at->second);
     if (planted::is(planted::old_handler_frees_id)) open_ids_.erase(at->second.id);
-    parked_.erase(at->first);
+    if (!parked_.empty()) parked_.erase(at->first);
     bool counted = at->second.counted;
     records_.erase(at);
     if (!counted) --exempt_;
     else if (budget_) --budget_->used;
-    check_progress_of_end();
+    if (phase_ != phase::open) check_progress_of_end();
 }
 
 json::value peer_core::wire_id(serial request) const {
@@ -466,7 +469,10 @@ void peer_core::note_output() noexcept {
 void peer_core::on_written(std::size_t bytes) {
     if (bytes == 0 || !output_works()) return;  // a write may be reported after the end
     outbox_.wrote(bytes);
-    stall_deadline_ = after(now_, limits_.write_stall);
+    // With nothing left to write there is no such deadline: output_shrank takes it away.
+    if (!outbox_.empty() || planted::is(planted::stall_clock_runs_on)) {
+        stall_deadline_ = after(now_, limits_.write_stall);
+    }
     output_shrank();
     if (outbox_.empty()) check_progress_of_end();
 }

@@ -6,6 +6,7 @@
 
 #include "rpc/message.hpp"
 #include "rpc/outbox.hpp"
+#include "rpc/recycling_map.hpp"
 
 #include <keel/error.hpp>
 #include <keel/json.hpp>
@@ -255,6 +256,9 @@ private:
             std::string text;
         };
         std::vector<answer> answers;
+        bool holds(const request_id& id) const noexcept {
+            return std::any_of(answers.begin(), answers.end(), [&](const answer& each) { return each.id == id; });
+        }
     };
 
     struct record {
@@ -274,6 +278,11 @@ private:
         std::shared_ptr<batch> group;
     };
 
+    struct serial_hash {
+        std::size_t operator()(serial n) const noexcept { return static_cast<std::size_t>(n); }
+    };
+    using record_table = recycling_map<serial, record, serial_hash>;
+
     struct outbound {
         serial parent = 0;
         stream_id stream = 0;  // of its parent
@@ -286,8 +295,8 @@ private:
 
     void serve(const json::value& v);
     void on_batch(const json::value& v);
-    void on_message(const message& m, std::shared_ptr<batch> group);
-    void on_request(const message& m, std::shared_ptr<batch> group);
+    void on_message(const message& m, const std::shared_ptr<batch>& group);
+    void on_request(const message& m, const std::shared_ptr<batch>& group);
     void on_notification(const message& m);
     void on_response(const message& m);
     void on_cancel(const json::value* params);
@@ -313,7 +322,7 @@ private:
     void settle(record& r, cell to, bool with_error = false);
     void fire(serial request, record& r, stop_cause cause, std::string_view reason);
     void drop_nested(record& r);
-    void end_record(std::unordered_map<serial, record>::iterator at);
+    void end_record(record_table::iterator at);
     void settle_call(serial call, call_outcome outcome);
     void erase_call(std::unordered_map<serial, outbound>::iterator at);
     void arm(serial call, outbound& c);
@@ -348,13 +357,13 @@ private:
     std::vector<action> actions_;
     serial next_serial_ = 1;
 
-    std::size_t exempt_ = 0;                                            // of records_, those that are not counted
-    std::unordered_map<serial, record> records_;                        // handlers that have not ended
-    std::unordered_map<request_id, serial, request_id_hash> open_ids_;  // of records that are open
-    std::unordered_map<serial, outbound> calls_;                        // our id is the serial
-    std::set<std::pair<time_point, serial>> deadlines_;                 // of calls
-    std::set<serial> parked_;                                           // records with parked progress, in order
-    std::map<serial, std::shared_ptr<batch>> queued_batches_;           // by the owner of their frame
+    std::size_t exempt_ = 0;                                       // of records_, those that are not counted
+    record_table records_;                                         // handlers that have not ended
+    recycling_map<request_id, serial, request_id_hash> open_ids_;  // of records that are open
+    std::unordered_map<serial, outbound> calls_;                   // our id is the serial
+    std::set<std::pair<time_point, serial>> deadlines_;            // of calls
+    std::set<serial> parked_;                                      // records with parked progress, in order
+    std::map<serial, std::shared_ptr<batch>> queued_batches_;      // by the owner of their frame
 
     std::optional<time_point> drain_deadline_;
     std::optional<time_point> grace_deadline_;

@@ -14,21 +14,38 @@ public:
     request_id() = default;
     explicit request_id(std::int64_t n) : kind_(kind::integer), number_(n) {}
     explicit request_id(std::string_view s) : kind_(kind::string), text_(s) {}
+    // Most ids are numbers: those are copied without a look at the text.
+    request_id(const request_id& other) : kind_(other.kind_), number_(other.number_) {
+        if (kind_ == kind::string) text_ = other.text_;
+    }
+    request_id(request_id&&) = default;
+    request_id& operator=(const request_id& other) {
+        if (kind_ == kind::string || other.kind_ == kind::string) text_ = other.text_;
+        kind_ = other.kind_;
+        number_ = other.number_;
+        return *this;
+    }
+    request_id& operator=(request_id&&) = default;
+    ~request_id() = default;
 
     /// An absent id when the value cannot be one: null, boolean, a fraction, a container, an integer beyond 64 bits.
     static request_id from(const json::value& v) {
         request_id id;
-        if (auto n = v.if_int()) {
-            id.kind_ = kind::integer;
-            id.number_ = *n;
-        } else if (auto u = v.if_uint()) {
-            id.kind_ = kind::unsigned_integer;
-            id.number_ = static_cast<std::int64_t>(*u);
-        } else if (auto s = v.if_string()) {
-            id.kind_ = kind::string;
-            id.text_ = *s;
-        }
+        id.assign(v);
         return id;
+    }
+    /// The same, for one that is absent.
+    void assign(const json::value& v) {
+        if (auto n = v.if_int()) {
+            kind_ = kind::integer;
+            number_ = *n;
+        } else if (auto u = v.if_uint()) {
+            kind_ = kind::unsigned_integer;
+            number_ = static_cast<std::int64_t>(*u);
+        } else if (auto s = v.if_string()) {
+            kind_ = kind::string;
+            text_ = *s;
+        }
     }
 
     bool present() const noexcept { return kind_ != kind::absent; }
@@ -49,7 +66,9 @@ public:
     /// Appends the id as JSON. An id that came in can always be written.
     void write(std::string& out) const;
 
-    friend bool operator==(const request_id&, const request_id&) = default;
+    friend bool operator==(const request_id& a, const request_id& b) noexcept {
+        return a.kind_ == b.kind_ && a.number_ == b.number_ && (a.kind_ != kind::string || a.text_ == b.text_);
+    }
 
     std::size_t hash() const noexcept {
         return kind_ == kind::string ? std::hash<std::string>()(text_)

@@ -43,9 +43,9 @@ void session::close(duration drain, std::shared_ptr<void> keep) {
 void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
     const json::value& params = given ? *given : no_params;
     // The body decides the era: a request that carries its version is a modern one.
-    const json::value& meta = params["_meta"];
-    if (meta.contains(protocol::meta_key::protocol_version)) {
-        on_modern(id, method, params, meta);
+    const json::value* meta = params.find("_meta");
+    if (meta && meta->contains(protocol::meta_key::protocol_version)) {
+        on_modern(id, method, params, *meta);
     } else {
         on_legacy(id, method, params);
     }

@@ -10,13 +10,12 @@ namespace keel::server_side {
 namespace {
 
 template <class Entry>
-std::optional<std::uint64_t> find_entries(list_text& out, std::string_view key, const table<Entry>& all,
+std::optional<std::uint64_t> find_entries(list_text& out, std::string_view start, const table<Entry>& all,
                                           const incoming& in, std::size_t limit) {
     list_position from = wanted_position(in.which, in.params);
     auto page = all.list(in.rev, from.number, limit);
-    out.before += protocol::is_modern(in.rev) ? R"({"resultType":"complete",")" : R"({")";
-    out.before += key;
-    out.before += R"(":[)";
+    out.before += protocol::is_modern(in.rev) ? R"({"resultType":"complete",)" : "{";
+    out.before += start;
     out.entries = page.items;
     return page.last;
 }
@@ -27,11 +26,13 @@ void session::list(const incoming& in, list_text& out) {
     const std::size_t limit = std::max<std::size_t>(server_->options.page_size, 1);
     std::optional<std::uint64_t> last;
     switch (in.which) {
-        case method::prompts_list: last = find_entries(out, "prompts", prompts_.of(server_->prompts), in, limit); break;
-        case method::resources_templates_list:
-            last = find_entries(out, "resourceTemplates", templates_.of(server_->templates), in, limit);
+        case method::prompts_list:
+            last = find_entries(out, R"("prompts":[)", prompts_.of(server_->prompts), in, limit);
             break;
-        default: last = find_entries(out, "tools", tools_.of(server_->tools), in, limit); break;
+        case method::resources_templates_list:
+            last = find_entries(out, R"("resourceTemplates":[)", templates_.of(server_->templates), in, limit);
+            break;
+        default: last = find_entries(out, R"("tools":[)", tools_.of(server_->tools), in, limit); break;
     }
     out.after += ']';
     if (last) {

@@ -174,6 +174,10 @@ void fd_connection::resume() {
     }
 }
 
+void fd_connection::end_output() noexcept {
+    if (!closed_ && !failed_ && duplex()) ::shutdown(input_.fd.get(), SHUT_WR);
+}
+
 void fd_connection::fail(const std::string& cause) {
     if (failed_) return;
     failed_ = true;

@@ -32,6 +32,7 @@ public:
     written write(std::string_view bytes) override;
     void pause() noexcept override;
     void resume() override;
+    void end_output() noexcept override;
     void close() noexcept override;
     std::string describe() const override { return name_; }
 

@@ -1,6 +1,9 @@
-// One conversation with `keel demo --stdio`, the same for every client: an adapter hides how the SDK versions differ.
+// One conversation with `keel demo`, the same for every client and transport: `node conversation.mjs CLIENT WHERE...`, as
+// clients.mjs and transports.mjs say. An adapter hides how the SDK versions differ.
 //
-//   adapter.client, adapter.transport   connected when the conversation starts
+//   adapter.client     connected when the conversation starts
+//   adapter.server     how it reaches the server (transports.mjs)
+//   adapter.tap        what passes over the transport (tap.mjs)
 //   adapter.call(name, arguments, options, meta)   a tool call
 //   adapter.era        'legacy' or 'modern'
 //   adapter.code(error)    the JSON-RPC error code of a refused call, or undefined for any other failure
@@ -11,42 +14,8 @@
 
 import assert from 'node:assert/strict';
 
-import { featureSteps } from './features.mjs';
-
-/// Keeps what passes over a transport, in order. Sent messages are seen from the moment of the call on, received ones
-/// from after the connection was made: the SDK installs its own callbacks while connecting.
-export class Tap {
-    constructor(transport) {
-        this.sent = [];
-        this.received = [];
-        this.transport = transport;
-        const send = transport.send.bind(transport);
-        transport.send = (message, ...rest) => {
-            this.sent.push(message);
-            return send(message, ...rest);
-        };
-    }
-
-    listen() {
-        const deliver = this.transport.onmessage;
-        this.transport.onmessage = (message, ...rest) => {
-            this.received.push(message);
-            deliver(message, ...rest);
-        };
-        // The SDK reaps the process by itself but does not say how it ended.
-        const child = this.transport._process;
-        this.exit = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
-    }
-
-    answers(id) {
-        return this.received.filter((message) => message.id === id && message.method === undefined);
-    }
-
-    idOf(tool) {
-        const calls = this.sent.filter((message) => message.method === 'tools/call' && message.params.name === tool);
-        return calls.at(-1)?.id;
-    }
-}
+import { open, run } from './clients.mjs';
+import { featureSteps, only } from './features.mjs';
 
 const text = (result) => result.content.map((block) => block.text ?? '').join('\n');
 
@@ -59,8 +28,17 @@ async function refusal(promise) {
     assert.fail('the call succeeded');
 }
 
-function steps(adapter, tap) {
-    const { client, call } = adapter;
+function steps(adapter) {
+    const { client, call, server, tap } = adapter;
+    const can = server.can(adapter.era);
+    // Over HTTP a cancelled request may have to be answered: with this error.
+    const withdrawnAnswer = (message) => !server.oneStream && message.error?.code === -32800;
+
+    // Until this many calls run at the server, besides the one that asks.
+    async function running(count) {
+        while ((await call('health', {})).structuredContent.in_flight !== count + 1);
+    }
+
     return {
         'the server says who it is and that it has tools': () => {
             assert.ok(client.getServerVersion()?.name);
@@ -113,22 +91,24 @@ function steps(adapter, tap) {
             assert.equal(text(await call('echo', { text: 'still here' })), 'still here');
         },
 
-        'a sleep reports progress that only grows, all of it before its answer': async () => {
-            const seen = [];
-            const result = await call('sleep', { ms: 300 }, { onprogress: (progress) => seen.push(progress) });
-            assert.ok(!result.isError);
-            assert.ok(seen.length > 0, 'no progress was reported');
-            seen.reduce((last, next) => {
-                assert.ok(next.progress > last.progress, 'progress must increase');
-                return next;
-            });
-            const id = tap.idOf('sleep');
-            const token = tap.sent.find((message) => message.id === id).params._meta.progressToken;
-            const order = tap.received.filter(
-                (message) => message.id === id || message.params?.progressToken === token,
-            );
-            assert.equal(order.at(-1).id, id, 'the answer comes last');
-        },
+        ...only(can.speak, {
+            'a sleep reports progress that only grows, all of it before its answer': async () => {
+                const seen = [];
+                const result = await call('sleep', { ms: 300 }, { onprogress: (progress) => seen.push(progress) });
+                assert.ok(!result.isError);
+                assert.ok(seen.length > 0, 'no progress was reported');
+                seen.reduce((last, next) => {
+                    assert.ok(next.progress > last.progress, 'progress must increase');
+                    return next;
+                });
+                const id = tap.idOf('sleep');
+                const token = tap.sent.find((message) => message.id === id).params._meta.progressToken;
+                const order = tap.received.filter(
+                    (message) => message.id === id || message.params?.progressToken === token,
+                );
+                assert.equal(order.at(-1).id, id, 'the answer comes last');
+            },
+        }),
 
         'a sleep without a token reports nothing': async () => {
             const before = tap.received.length;
@@ -137,33 +117,35 @@ function steps(adapter, tap) {
             assert.deepEqual(notes, []);
         },
 
-        'a cancelled sleep is never answered and the next call is': async () => {
-            const controller = new AbortController();
-            const options = { signal: controller.signal, timeout: 3_600_000 };
-            const sleeping = refusal(call('sleep', { ms: 3_600_000 }, options));
-            // The server takes messages in order: with this answer it has also read the sleep.
-            await call('echo', { text: 'the sleep has begun' });
-            const id = tap.idOf('sleep');
-            controller.abort('no longer wanted');
-            await sleeping;
-            assert.equal(text(await call('echo', { text: 'and again' })), 'and again');
-            const told = tap.sent.filter((message) => message.method === 'notifications/cancelled');
-            assert.deepEqual(told.map((message) => message.params.requestId), [id]);
-            assert.deepEqual(tap.answers(id), []);
-        },
-
-        'many sleeps are cancelled at once, each beside a call that is answered': async () => {
-            const pairs = Array.from({ length: 100 }, (_, i) => {
+        ...only(can.cancel, {
+            'a cancelled sleep is never answered and the next call is': async () => {
                 const controller = new AbortController();
                 const options = { signal: controller.signal, timeout: 3_600_000 };
                 const sleeping = refusal(call('sleep', { ms: 3_600_000 }, options));
-                const answered = call('echo', { text: `beside ${i}` }).finally(() => controller.abort());
-                return Promise.all([sleeping, answered]);
-            });
-            const results = await Promise.all(pairs);
-            results.forEach(([, result], i) => assert.equal(text(result), `beside ${i}`));
-            assert.equal(tap.sent.filter((message) => message.method === 'notifications/cancelled').length, 101);
-        },
+                await running(1);
+                const id = tap.idOf('sleep');
+                controller.abort('no longer wanted');
+                await sleeping;
+                assert.equal(text(await call('echo', { text: 'and again' })), 'and again');
+                await running(0);
+                assert.deepEqual([...tap.withdrawn], [id]);
+                assert.ok(tap.answers(id).every(withdrawnAnswer));
+            },
+
+            'many sleeps are cancelled at once, each beside a call that is answered': async () => {
+                const pairs = Array.from({ length: 100 }, (_, i) => {
+                    const controller = new AbortController();
+                    const options = { signal: controller.signal, timeout: 3_600_000 };
+                    const sleeping = refusal(call('sleep', { ms: 3_600_000 }, options));
+                    const answered = call('echo', { text: `beside ${i}` }).finally(() => controller.abort());
+                    return Promise.all([sleeping, answered]);
+                });
+                const results = await Promise.all(pairs);
+                results.forEach(([, result], i) => assert.equal(text(result), `beside ${i}`));
+                assert.equal(tap.withdrawn.size, 101);
+                await running(0);
+            },
+        }),
 
         'fail(tool) is a result that says so': async () => {
             const result = await call('fail', { kind: 'tool' });
@@ -181,47 +163,29 @@ function steps(adapter, tap) {
             assert.equal(adapter.code(await refusal(call('fail', { kind: 'exception' }))), -32603);
         },
 
-        ...featureSteps(adapter, tap),
+        ...featureSteps(adapter),
 
         'every request was answered once, the cancelled ones not at all or once': () => {
-            const cancelled = new Set(
-                tap.sent.filter((m) => m.method === 'notifications/cancelled').map((m) => m.params.requestId),
-            );
             for (const { id, method } of tap.sent) {
                 // The handshake is over before we listen; our answers to the server have an id and no method.
                 if (id === undefined || method === undefined) continue;
                 if (['initialize', 'server/discover'].includes(method)) continue;
                 const count = tap.answers(id).length;
-                assert.ok(cancelled.has(id) ? count <= 1 : count === 1, `${count} answers to request ${id}`);
+                assert.ok(tap.withdrawn.has(id) ? count <= 1 : count === 1, `${count} answers to request ${id}`);
             }
         },
 
-        'closing with a sleep running ends the process with status 0': async () => {
-            const sleeping = refusal(call('sleep', { ms: 3_600_000 }, { timeout: 3_600_000 }));
-            await call('echo', { text: 'the sleep has begun' });
-            await client.close();
-            await sleeping;
-            assert.deepEqual(await tap.exit, { code: 0, signal: null });
-        },
+        ...only(can.cancel, {
+            'closing with a sleep running ends it': async () => {
+                const sleeping = refusal(call('sleep', { ms: 3_600_000 }, { timeout: 3_600_000 }));
+                await running(1);
+                await server.leave(client);
+                await sleeping;
+            },
+        }),
     };
 }
 
-/// Runs all steps, also after one has failed, and says how many passed. The exit status is 1 if any failed.
-export async function converse(title, adapter, tap) {
-    tap.listen();
-    let passed = 0;
-    let failed = 0;
-    for (const [name, step] of Object.entries(steps(adapter, tap))) {
-        try {
-            await step();
-            passed += 1;
-            console.log(`ok      ${title}: ${name}`);
-        } catch (error) {
-            failed += 1;
-            console.log(`FAILED  ${title}: ${name}\n${error?.stack ?? error}`);
-        }
-    }
-    await adapter.client.close();
-    console.log(JSON.stringify({ passed, failed }));
-    process.exitCode = failed === 0 ? 0 : 1;
-}
+const adapter = await open(process.argv[2], process.argv.slice(3));
+await run(adapter.title, steps(adapter));
+await adapter.client.close();

@@ -41,6 +41,9 @@ export class Heard {
     }
 }
 
+/// Steps that make sense only under a condition.
+export const only = (condition, steps) => (condition ? steps : {});
+
 const text = (result) => result.content.map((block) => block.text ?? '').join('\n');
 const png = '89504e470d0a1a0a';
 const counter = 'demo://counter';
@@ -51,7 +54,7 @@ const everyAnswer = {
 };
 
 /// A user who fills in every form, except that the one with this message is answered otherwise.
-function traveller(seen, otherwise = {}) {
+export function traveller(seen, otherwise = {}) {
     return ({ message, requestedSchema }) => {
         seen.push(message);
         assert.equal(requestedSchema.type, 'object');
@@ -105,7 +108,8 @@ function toolSteps(adapter) {
             };
             const { structuredContent } = await call('request_facts', {}, undefined, _meta);
             assert.equal(structuredContent.protocol_version, adapter.revision);
-            assert.equal(structuredContent.client, adapter.name);
+            // Without a session nobody remembers who has opened it.
+            assert.equal(structuredContent.client, adapter.server.can(adapter.era).remember ? adapter.name : '');
             assert.equal(structuredContent.traceparent, _meta.traceparent);
             assert.equal(structuredContent.tracestate, _meta.tracestate);
             assert.equal(structuredContent.baggage, _meta.baggage);
@@ -113,7 +117,7 @@ function toolSteps(adapter) {
 
         'the server says how it is': async () => {
             const { structuredContent } = await call('health', {});
-            assert.equal(structuredContent.connections, 1);
+            assert.ok(structuredContent.connections >= 1);
             assert.ok(structuredContent.in_flight >= 1);
         },
 
@@ -128,8 +132,8 @@ function toolSteps(adapter) {
     };
 }
 
-function readingSteps(adapter, tap) {
-    const { client } = adapter;
+function readingSteps(adapter) {
+    const { client, tap } = adapter;
     return {
         'resources are listed, those behind the template too': async () => {
             const { resources } = await client.listResources();
@@ -206,8 +210,9 @@ function readingSteps(adapter, tap) {
 }
 
 function changeSteps(adapter) {
-    const { client, call, heard } = adapter;
+    const { client, call, heard, server } = adapter;
     const modern = adapter.era === 'modern';
+    const { speak, remember } = server.can(adapter.era);
     const names = async () => (await client.listTools()).tools.map((tool) => tool.name);
     const read = async () => Number((await client.readResource({ uri: counter })).contents[0].text);
 
@@ -226,7 +231,20 @@ function changeSteps(adapter) {
         };
     }
 
-    return {
+    // Until everything has come that the server had said before. Where answers and changes come on streams of their own,
+    // another change shows it.
+    async function settled() {
+        if (server.oneStream) return call('echo', { text: 'messages come in order' });
+        const unsubscribe = modern ? await client.listen({ toolsListChanged: true }) : undefined;
+        for (let times = 0; times < 2; ++times) {
+            const changed = heard.next('notifications/tools/list_changed');
+            await call('toggle_extra', {});
+            await changed;
+        }
+        return unsubscribe?.close();
+    }
+
+    const logSteps = {
         'a log message comes if the client wants its level': async () => {
             // Version 2 of the SDK sends logging/setLevel on a modern connection too, where there is no such method: the
             // level goes with each request.
@@ -241,7 +259,9 @@ function changeSteps(adapter) {
             if (modern) await call('log', { level: 'emergency', text: 'nobody asked' });
             assert.equal(heard.of('notifications/message').length, 1);
         },
+    };
 
+    const subscriptionSteps = {
         'a subscriber is told of a change, and after unsubscribing no more': async () => {
             const before = await read();
             const unsubscribe = await subscribe();
@@ -252,7 +272,7 @@ function changeSteps(adapter) {
             await unsubscribe();
             const told = heard.of('notifications/resources/updated').length;
             await call('bump', {});
-            await call('echo', { text: 'messages come in order' });
+            await settled();
             assert.equal(heard.of('notifications/resources/updated').length, told);
         },
 
@@ -271,10 +291,12 @@ function changeSteps(adapter) {
             await unsubscribe();
         },
     };
+
+    return { ...only(speak && remember, logSteps), ...only(remember, subscriptionSteps) };
 }
 
-function askingSteps(adapter, tap) {
-    const { call, heard } = adapter;
+function askingSteps(adapter) {
+    const { call, heard, tap } = adapter;
     const modern = adapter.era === 'modern';
     const calls = (tool) => tap.sent.filter((m) => m.method === 'tools/call' && m.params.name === tool);
     const questions = () => tap.received.filter((m) => m.method !== undefined && m.id !== undefined);
@@ -380,17 +402,31 @@ function askingSteps(adapter, tap) {
     };
 }
 
-function deferred() {
+/// Where nobody can be asked, a tool that asks says so at once.
+function unaskedSteps({ call, code }) {
+    const asking = { book_trip: {}, open_page: {}, summarize: { text: 'a long text' }, ask_roots: {} };
+    return {
+        'a tool that asks fails where nobody can be asked, and the next call is answered': async () => {
+            for (const [tool, values] of Object.entries(asking)) {
+                const failure = await call(tool, values).then(({ isError }) => isError, code);
+                assert.ok(failure === true || Number.isInteger(failure), `${tool}: ${failure}`);
+            }
+            assert.equal(text(await call('echo', { text: 'still here' })), 'still here');
+        },
+    };
+}
+
+export function deferred() {
     let resolve;
     const promise = new Promise((done) => { resolve = done; });
     return { promise, resolve };
 }
 
-export function featureSteps(adapter, tap) {
+export function featureSteps(adapter) {
     return {
         ...toolSteps(adapter),
-        ...readingSteps(adapter, tap),
+        ...readingSteps(adapter),
         ...changeSteps(adapter),
-        ...askingSteps(adapter, tap),
+        ...(adapter.server.can(adapter.era).ask ? askingSteps(adapter) : unaskedSteps(adapter)),
     };
 }

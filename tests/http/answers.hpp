@@ -1,0 +1,48 @@
+#pragma once
+
+// What an HTTP server has written on one connection, read as a client reads it: answers, chunks, events. Strict: bytes that are
+// no answer are a problem, not something to skip.
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace keel::test {
+
+struct seen_event {
+    std::string id = {};
+    std::string event = {};
+    std::string data = {};
+    std::string retry = {};
+};
+
+struct seen_answer {
+    int status = 0;
+    std::map<std::string, std::string> headers = {};  // names in lower case
+    std::string body = {};                            // without the chunks around it; of an unfinished one, so far
+    bool stream = false;                              // text/event-stream
+    bool complete = false;
+    std::size_t comments = 0;
+    std::vector<seen_event> events = {};  // whole ones
+
+    std::string header(const std::string& name) const {
+        auto at = headers.find(name);
+        return at == headers.end() ? "" : at->second;
+    }
+    /// The data of the events that are messages, or the body.
+    std::vector<std::string> messages() const;
+};
+
+struct seen_output {
+    std::vector<seen_answer> answers = {};  // the last one may be unfinished
+    std::size_t continues = 0;              // 100 Continue
+    std::string problem = {};               // "" while everything is as HTTP wants it
+    std::size_t unread = 0;                 // bytes of a head that is not complete
+};
+
+/// `closed`: no more bytes will come.
+seen_output read_answers(std::string_view bytes, bool closed);
+
+}  // namespace keel::test

@@ -1,0 +1,176 @@
+// What handlers can do to their connection, and when they cannot ask.
+
+#include "http/web.hpp"
+#include "support/proof.hpp"
+
+using namespace keel;
+using namespace keel::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::string at_place(const std::string& place) { return R"({"at":")" + place + R"("})"; }
+
+}  // namespace
+
+TEST_CASE("F6: a modern handler closes its own connection, and only that") {
+    web w;
+    web_client& c = w.connect();
+    web_client& other = w.connect();
+    other.send(modern_call("1", "hold", at_place("b")));
+    bool streaming = false;
+    SUBCASE("before anything was said") {}
+    SUBCASE("on a stream") { streaming = true; }
+    c.send(modern_call("1", streaming ? "talk" : "hold", at_place("a"), "\"t\""));
+    w.on_loop([&w] { w.context_at("a").close_connection(); });
+    CHECK(w.at("a").cancelled == 1);
+    CHECK(c.wire->destroyed());
+    CHECK(!c.last().complete);
+    CHECK(c.said_all() == (streaming ? lines{"progress 1"} : lines{}));
+    w.on_loop([&w] { w.context_at("a").close_connection(); });
+    w.open("b");
+    CHECK(other.said() == "held b");
+}
+
+TEST_CASE("F6: the handler of an older client ends its session, and its own request says nothing of a result") {
+    web w;
+    http_session s = w.open_session();
+    http_session other = w.open_session();
+    web_client& c = w.connect(s);
+    c.send(s.call("1", "hold", at_place("a")));
+    web_client& same = w.connect(s);
+    same.send(s.call("2", "talk", at_place("c"), "\"t\""));
+    web_client& elsewhere = w.connect(other);
+    elsewhere.send(other.call("1", "hold", at_place("b")));
+    w.on_loop([&w] { w.context_at("a").close_connection(); });
+    CHECK(w.at("a").cancelled == 1);
+    CHECK(w.at("c").cancelled == 1);
+    CHECK(c.last().complete);
+    CHECK(c.said().starts_with("error "));
+    CHECK(same.last().complete);
+    CHECK(w.sessions() == 1);
+    CHECK(w.ask(s, s.call("3", "echo")) == 404);
+    w.open("b");
+    CHECK(elsewhere.said() == "held b");
+}
+
+TEST_CASE("F7: a context outlives its request, its connection and its server, and is harmless") {
+    std::vector<context> kept;
+    {
+        web w;
+        http_session s = w.open_session();
+        web_client& c = w.connect(s);
+        c.send(s.call("1", "talk", at_place("a"), "\"t\""));
+        web_client& d = w.connect();
+        d.send(modern_call("1", "talk", at_place("a"), "\"t\""));
+        web_client& e = w.connect();
+        e.send(modern_call("1", "talk", at_place("b"), "\"t\""));
+        kept = w.at("a").contexts;
+        kept.push_back(w.context_at("b"));
+        REQUIRE(kept.size() == 3);
+        w.open("a");
+        e.gone();
+        std::size_t said = c.wire->bytes_taken() + d.wire->bytes_taken() + e.wire->bytes_taken();
+        auto use = [&] {
+            for (context& each : kept) {
+                each.progress(50);
+                each.log(log_level::error, "late");
+                each.release_stream(1s);
+                CHECK(each.method() == "tools/call");
+                CHECK(!each.protocol_version().empty());
+            }
+        };
+        w.on_loop(use);
+        CHECK(c.wire->bytes_taken() + d.wire->bytes_taken() + e.wire->bytes_taken() == said);
+        CHECK(kept[2].cancelled());
+        // The connection of an ended request is not its to close.
+        w.on_loop([&] { kept[1].close_connection(); });
+        d.send(modern_call("2", "echo", at_place("still")));
+        if (!d.wire->closed()) CHECK(d.said() == "still");
+        CHECK(w.ask(s, s.end()) == 200);
+        w.on_loop(use);
+        w.stop();
+        w.on_loop(use);
+    }
+    for (context& each : kept) {
+        each.progress(99);
+        each.close_connection();
+        CHECK(!each.protocol_version().empty());
+    }
+}
+
+TEST_CASE("F10: where no question can be delivered, asking fails at once") {
+    web_settings how;
+    SUBCASE("JSON only") {
+        how.http.answers = http_options::answer_form::json;
+        web w(how);
+        http_session s = w.open_session();
+        web_client& c = w.connect(s);
+        c.send(s.call("1", "ask"));
+        CHECK(c.last().complete);
+        CHECK(c.said() != "0 roots");
+        CHECK(w.handlers.here() == 0);
+    }
+    SUBCASE("without sessions") {
+        how.http.stateless = true;
+        web w(how);
+        web_client& c = w.connect();
+        c.send(http_post(call_line("1", "ask"), "MCP-Protocol-Version: 2025-11-25\r\n"));
+        CHECK(c.last().complete);
+        CHECK(c.said() != "0 roots");
+        CHECK(w.handlers.here() == 0);
+        CHECK(w.sessions() == 0);
+        c.send("GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n\r\n");
+        CHECK(c.status() == 405);
+    }
+    SUBCASE("2026-07-28, a client that cannot be asked") {
+        web w;
+        web_client& c = w.connect();
+        c.send(modern_call("1", "ask"));
+        CHECK(c.last().complete);
+        CHECK(c.said() != "0 roots");
+        CHECK(w.handlers.here() == 0);
+    }
+    SUBCASE("2025-11-25, a client that cannot be asked") {
+        web w;
+        http_session s = w.open_session("2025-11-25", "{}");
+        web_client& c = w.connect(s);
+        c.send(s.call("1", "ask"));
+        CHECK(c.last().complete);
+        CHECK(c.said() != "0 roots");
+    }
+}
+
+TEST_CASE("F10, H6: a call whose stream is gone for good cannot ask") {
+    web_settings how;
+    how.http.limits.max_events = 0;
+    web w(how);
+    http_session s = w.open_session();
+    web_client& c = w.connect(s);
+    c.send(s.call("1", "hold", at_place("a")));
+    c.gone();
+    std::string outcome;
+    detail::activity line(*w.loop);
+    w.on_loop([&] {
+        detail::start(line, w.context_at("a").list_roots(),
+                      [&](detail::outcome<std::vector<root>> o) { outcome = o.index() == 1 ? "answered" : "failed"; });
+    });
+    CHECK(outcome == "failed");
+    w.open("a");
+}
+
+TEST_CASE("LHTTP-21, H9: a handler lets its client go, which comes back for the rest") {
+    web w;
+    http_session s = w.open_session();
+    web_client& c = w.connect(s);
+    c.send(s.call("1", "talk", at_place("a"), "\"t\""));
+    w.on_loop([&w] { w.context_at("a").release_stream(1500ms); });
+    CHECK(c.last().complete);
+    CHECK(c.last().events.back().retry == "1500");
+    CHECK(w.at("a").cancelled == 0);
+    std::string last = c.last().events[1].id;
+    c.send(s.get(last));
+    w.open("a");
+    CHECK(c.last().complete);
+    CHECK(c.said_all() == lines{"progress 1", "progress 2", "talked"});
+}

@@ -1,0 +1,203 @@
+// Clients that are slow to send, slow to read, or silent.
+
+#include "http/web.hpp"
+#include "support/proof.hpp"
+
+using namespace keel;
+using namespace keel::test;
+using namespace std::chrono_literals;
+
+TEST_CASE("J4: a request that does not arrive in time is refused, wherever it stopped") {
+    web w;
+    http_session s = w.open_session();
+    std::string request = s.call("1", "hold", R"({"at":"never"})");
+    std::size_t body = request.find("\r\n\r\n") + 4;
+    for (std::size_t cut = 0; cut < request.size(); ++cut) {
+        INFO("stopped after " << cut << " bytes");
+        web_client& c = w.connect();
+        if (cut > 0) c.feed(request.substr(0, cut));
+        duration allowed = cut < body ? 10s : 30s;
+        w.advance(allowed - w.tick());
+        CHECK(!c.wire->closed());
+        CHECK(c.wire->bytes_taken() == 0);
+        w.advance(3 * w.tick());
+        CHECK(c.wire->destroyed());
+        // One that has said nothing hears nothing.
+        if (cut == 0) CHECK(c.wire->bytes_taken() == 0);
+        else CHECK(c.status() == 408);
+        if (cut > 0) CHECK(c.last().header("connection") == "close");
+        w.forget_clients();
+    }
+    CHECK(w.at("never").came == 0);
+    CHECK(w.in_flight() == 0);
+}
+
+TEST_CASE("J4: a byte now and then does not buy time") {
+    web w;
+    http_session s = w.open_session();
+    std::string request = s.call("1", "echo", R"({"at":"x"})");
+    std::size_t body = request.find("\r\n\r\n") + 4;
+    SUBCASE("in the head") {
+        web_client& c = w.connect(s);
+        std::size_t sent = 0;
+        for (; sent < body && !c.wire->closed(); ++sent) {
+            c.feed(request.substr(sent, 1));
+            w.advance(1s);
+        }
+        CHECK(c.status() == 408);
+        CHECK(sent <= 13);
+    }
+    SUBCASE("in the body") {
+        web_client& c = w.connect(s);
+        c.feed(request.substr(0, body));
+        std::size_t sent = body;
+        for (; sent < request.size() && !c.wire->closed(); ++sent) {
+            c.feed(request.substr(sent, 1));
+            w.advance(1s);
+        }
+        CHECK(c.status() == 408);
+        CHECK(sent - body <= 33);
+    }
+    SUBCASE("but slow is not too slow") {
+        web_client& c = w.connect(s);
+        c.expect(request);
+        std::size_t piece = body / 9 + 1;
+        for (std::size_t at = 0; at < request.size(); at += piece) {
+            c.feed(request.substr(at, piece));
+            w.advance(900ms);
+        }
+        CHECK(c.said() == "x");
+    }
+    CHECK(w.handlers.here() == 0);
+}
+
+TEST_CASE("J4: the times of a second request begin with its first byte") {
+    web w;
+    web_client& c = w.connect();
+    std::string request = modern_call("1", "echo", R"({"at":"one"})");
+    c.send(request);
+    CHECK(c.said() == "one");
+    w.advance(60s);
+    CHECK(!c.wire->closed());
+    c.expect(request);
+    c.feed(request.substr(0, 20));
+    w.advance(8s);
+    c.feed(request.substr(20));
+    w.run();
+    CHECK(c.answers() == 2);
+    w.advance(75s - 2 * w.tick());
+    CHECK(!c.wire->closed());
+    w.advance(4 * w.tick());
+    CHECK(c.wire->destroyed());
+    CHECK(c.answers() == 2);
+}
+
+TEST_CASE("J4: the times of a request that comes behind another, or waits for 100 Continue, are no longer") {
+    web w;
+    std::string request = modern_call("1", "echo", R"({"at":"one"})");
+    std::size_t body = request.find("\r\n\r\n") + 4;
+    SUBCASE("the head of the second") {
+        web_client& c = w.connect();
+        c.expect(request);
+        c.feed(request + request.substr(0, 20));
+        w.run();
+        CHECK(c.answers() == 1);
+        w.advance(10s + 2 * w.tick());
+        CHECK(c.status() == 408);
+    }
+    SUBCASE("the body of the second") {
+        web_client& c = w.connect();
+        c.expect(request);
+        c.feed(request + request.substr(0, body + 1));
+        w.run();
+        w.advance(30s + 2 * w.tick());
+        CHECK(c.status() == 408);
+    }
+    SUBCASE("a body that waits to be asked for") {
+        web_client& c = w.connect();
+        std::string polite = request.substr(0, body - 2) + "Expect: 100-continue\r\n\r\n";
+        c.feed(polite);
+        w.run();
+        CHECK(c.look().continues == 1);
+        w.advance(30s + 2 * w.tick());
+        CHECK(c.status() == 408);
+    }
+}
+
+TEST_CASE("J1, C11: who takes a long answer slowly gets all of it") {
+    constexpr int size = 400000;
+    web w;
+    http_session s = w.open_session();
+    web_client& c = w.connect();
+    web_client& d = w.connect(s);
+    std::string arguments = R"({"n":)" + std::to_string(size) + "}";
+    c.wire->stall();
+    d.wire->stall();
+    c.send(modern_call("1", "big", arguments));
+    d.send(s.call("1", "big", arguments));
+    // A piece every ten seconds, which is far from a stall; in all it takes longer than an idle connection may last.
+    for (int i = 0; i < 21; ++i) {
+        w.advance(10s);
+        c.wire->accept(20000);
+        d.wire->accept(20000);
+        w.run();
+    }
+    CHECK(c.last().complete);
+    CHECK(c.said().size() == size);
+    CHECK(d.last().complete);
+    CHECK(d.said().size() == size);
+    c.wire->resume();
+    d.wire->resume();
+    c.send(modern_call("2", "echo", R"({"at":"next"})"));
+    CHECK(c.said() == "next");
+}
+
+TEST_CASE("C11, I2: a modern client that takes no more bytes has cancelled its call") {
+    web w;
+    web_client& c = w.connect();
+    web_client& other = w.connect();
+    c.wire->stall();
+    c.send(modern_call("1", "talk", R"({"at":"a"})", "\"t\""));
+    other.send(modern_call("1", "talk", R"({"at":"a"})", "\"t\""));
+    CHECK(w.at("a").came == 2);
+    w.advance(30s - w.tick());
+    CHECK(w.at("a").cancelled == 0);
+    w.advance(3 * w.tick());
+    CHECK(w.at("a").cancelled == 1);
+    CHECK(c.wire->destroyed());
+    CHECK(w.streams() == 1);
+    w.open("a");
+    CHECK(other.said() == "talked");
+}
+
+TEST_CASE("C11, H6: of an older client only the stream is lost") {
+    web w;
+    http_session s = w.open_session();
+    web_client& c = w.connect(s);
+    c.send(s.call("1", "talk", R"({"at":"a"})", "\"t\""));
+    std::string last = c.last().events.back().id;
+    c.wire->stall();
+    w.on_loop([&w] { w.context_at("a").progress(1.5); });
+    w.advance(30s + 2 * w.tick());
+    CHECK(c.wire->destroyed());
+    CHECK(w.streams() == 0);
+    CHECK(w.at("a").cancelled == 0);
+    w.open("a");
+    web_client& d = w.connect(s);
+    d.send(s.get(last));
+    CHECK(d.said_all() == lines{"progress 1.5", "progress 2", "talked"});
+    CHECK(d.last().complete);
+}
+
+TEST_CASE("C11: a client that never takes its answer does not keep its connection") {
+    web w;
+    http_session s = w.open_session();
+    for (bool modern : {true, false}) {
+        web_client& c = w.connect(s);
+        c.wire->accept(5);
+        c.send(modern ? modern_call("1", "echo") : s.call("1", "echo"));
+        w.advance(30s + 2 * w.tick());
+        CHECK(c.wire->destroyed());
+        CHECK(c.wire->bytes_taken() == 5);
+    }
+}

@@ -1,0 +1,196 @@
+// An HTTP server that stops: in which order, and how long it may take whatever clients do.
+
+#include "http/web.hpp"
+#include "support/proof.hpp"
+
+using namespace keel;
+using namespace keel::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Lets time pass until the server has stopped; how long that took.
+duration time_to_stop(web& w) {
+    duration passed{};
+    while (!w.stopped() && passed < 120s) {
+        w.advance(50ms);
+        passed += 50ms;
+    }
+    return passed;
+}
+
+std::string at_place(const std::string& place) { return R"({"at":")" + place + R"("})"; }
+constexpr const char* shutting_down = "error -32603 server shutting down";
+
+}  // namespace
+
+TEST_CASE("G5, G2: a server stops within its bounds, whatever its clients do") {
+    duration drain = 0s;
+    SUBCASE("at once") {}
+    SUBCASE("after a drain") { drain = 5s; }
+    web w;
+    std::vector<http_session> sessions;
+    std::vector<web_client*> stalled;
+    for (int i = 0; i < 20; ++i) {
+        sessions.push_back(w.open_session());
+        const http_session& s = sessions.back();
+        web_client& general = w.connect(s);
+        general.send(s.get());
+        web_client& call = w.connect(s);
+        call.send(s.call("1", "talk", at_place("a"), "\"t\""));
+        web_client& pending = w.connect(s);
+        pending.send(s.call("2", "hold", at_place("a")));
+        web_client& deaf = w.connect(s);
+        deaf.send(s.call("3", "tidy", at_place("a")));
+        web_client& modern = w.connect();
+        modern.send(modern_call("1", "talk", at_place("a"), "\"t\""));
+        web_client& modern_deaf = w.connect();
+        modern_deaf.send(modern_call("1", "tidy", at_place("a")));
+        web_client& listen = w.connect();
+        listen.send(modern_listen("1", R"({"toolsListChanged":true})"));
+        web_client& half = w.connect();
+        half.feed("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+        web_client& idle = w.connect();
+        for (web_client* each : {&general, &call, &pending, &deaf, &modern, &modern_deaf, &listen, &half, &idle}) {
+            each->wire->stall();
+            stalled.push_back(each);
+        }
+    }
+    w.run();
+    CHECK(w.handlers.here() == 100);
+    w.stop(drain);
+    w.stop(drain);  // is nothing
+    const limits& bounds = w.settings.bounds;
+    CHECK(time_to_stop(w) <= drain + bounds.cleanup_grace + bounds.final_write + w.service->tick + 50ms);
+    CHECK(w.stopped());
+    for (web_client* each : stalled) CHECK(each->wire->destroyed());
+    CHECK(w.sessions() == 0);
+    CHECK(w.streams() == 0);
+    CHECK(w.handlers.here() == 40);  // they never end by themselves
+    CHECK(w.host->health().abandoned == 40);
+    w.open("tidying");
+    CHECK(w.handlers.here() == 0);
+}
+
+TEST_CASE("G5, I10: clients that listen are told, and the server has stopped as soon as they were") {
+    web w;
+    http_session s = w.open_session();
+    web_client& general = w.connect(s);
+    general.send(s.get());
+    web_client& talking = w.connect(s);
+    talking.send(s.call("1", "talk", at_place("a"), "\"t\""));
+    web_client& pending = w.connect(s);
+    pending.send(s.call("2", "hold", at_place("a")));
+    web_client& modern = w.connect();
+    modern.send(modern_call("1", "hold", at_place("a")));
+    web_client& modern_talking = w.connect();
+    modern_talking.send(modern_call("1", "talk", at_place("a"), "\"t\""));
+    web_client& listen = w.connect();
+    listen.send(modern_listen("\"l\"", R"({"toolsListChanged":true})"));
+    web_client& idle = w.connect();
+    idle.send(modern_call("1", "echo", at_place("x")));
+    w.stop();
+    CHECK(w.stopped());
+    CHECK(w.handlers.here() == 0);
+    CHECK(w.at("a").cancelled == 4);
+    CHECK(pending.said() == shutting_down);
+    CHECK(talking.said_all() == lines{"progress 1", shutting_down});
+    CHECK(talking.last().complete);
+    CHECK(modern.said() == shutting_down);
+    CHECK(modern_talking.said_all() == lines{"progress 1", shutting_down});
+    CHECK(modern_talking.last().complete);
+    CHECK(general.last().complete);
+    CHECK(general.said_all().empty());
+    CHECK(idle.answers() == 1);
+    // I10 on HTTP: the result only.
+    std::vector<std::string> heard = listen.last().messages();
+    REQUIRE(heard.size() == 2);
+    json::value end = json::parse(heard[1]);
+    CHECK(end["id"].as_string() == "l");
+    CHECK(end.contains("result"));
+    CHECK(end["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"].as_string() == "l");
+    CHECK(listen.last().complete);
+    for (auto& c : w.clients) CHECK(c->wire->destroyed());
+    w.stop();
+}
+
+TEST_CASE("G5: during a drain calls may end, and new ones are refused") {
+    web w;
+    http_session s = w.open_session();
+    web_client& old = w.connect(s);
+    old.send(s.call("1", "talk", at_place("a"), "\"t\""));
+    web_client& modern = w.connect();
+    modern.send(modern_call("1", "hold", at_place("a")));
+    web_client& late = w.connect();
+    late.send(modern_call("1", "hold", at_place("b")));
+    web_client& busy = w.connect();
+    busy.send(modern_call("1", "hold", at_place("a")));
+    busy.later(modern_call("2", "echo", at_place("x")));
+    web_client& listen = w.connect();
+    listen.send(modern_listen("1", R"({"toolsListChanged":true})"));
+    w.stop(10s);
+    CHECK(!w.stopped());
+    CHECK(listen.last().complete);  // a listen has nothing to finish
+    CHECK(w.at("a").cancelled == 0);
+    web_client& fresh = w.connect();
+    fresh.send(modern_call("1", "echo", at_place("x")));
+    CHECK(fresh.status() == 503);
+    CHECK(w.ask(s, s.call("9", "echo")) == 503);
+    CHECK(w.ask(s, s.get()) == 503);
+    w.advance(5s);
+    w.open("a");
+    CHECK(old.said() == "talked");
+    CHECK(modern.said() == "held a");
+    CHECK(busy.answer(0).messages().size() == 1);
+    CHECK(modern.last().header("connection") == "close");
+    CHECK(!w.stopped());
+    CHECK(w.at("b").cancelled == 0);
+    w.advance(5s + w.tick());
+    CHECK(w.at("b").cancelled == 1);
+    CHECK(late.said() == shutting_down);
+    CHECK(w.stopped());
+}
+
+TEST_CASE("G2, B15: a server has not stopped while a handler still tidies up") {
+    web w;
+    http_session s = w.open_session();
+    bool modern = false;
+    SUBCASE("2025-11-25") {}
+    SUBCASE("2026-07-28") { modern = true; }
+    web_client& c = modern ? w.connect() : w.connect(s);
+    c.send(modern ? modern_call("1", "tidy", at_place("a")) : s.call("1", "tidy", at_place("a")));
+    w.stop();
+    CHECK(c.said() == shutting_down);
+    CHECK(w.handlers.here() == 1);
+    CHECK(!w.stopped());
+    w.advance(1s);
+    CHECK(!w.stopped());
+    w.open("tidying");
+    CHECK(w.handlers.here() == 0);
+    CHECK(w.stopped());
+    CHECK(w.host->health().abandoned == 0);
+}
+
+TEST_CASE("G1: stopping twice, with another drain, and while nothing is there") {
+    web w;
+    SUBCASE("nothing is there") {
+        w.stop();
+        CHECK(w.stopped());
+        w.stop(5s);
+    }
+    SUBCASE("a connection that has said nothing") {
+        web_client& c = w.connect();
+        w.stop();
+        CHECK(c.wire->destroyed());
+        CHECK(w.stopped());
+    }
+    SUBCASE("the server stops, and its services with it") {
+        http_session s = w.open_session();
+        web_client& c = w.connect(s);
+        c.send(s.call("1", "hold", at_place("a")));
+        w.on_loop([&w] { w.host->request_stop(); });
+        CHECK(c.said() == shutting_down);
+        CHECK(w.stopped());
+        w.stop();
+    }
+}

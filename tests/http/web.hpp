@@ -1,0 +1,188 @@
+#pragma once
+
+// An HTTP server on a loop that the test runs, and its clients: scripted connections. Nothing listens, no time passes by itself.
+// When a test ends, every client goes away, every session is ended, and the census must be back at zero; then the server
+// stops. The ledger: no request has more than one answer, no connection more answers than requests, and every message is one
+// that the official schema allows.
+
+#include "http/answers.hpp"
+#include "http/requests.hpp"
+#include "http/service.hpp"
+#include "support/gate.hpp"
+#include "support/harness.hpp"
+#include "support/manual_loop.hpp"
+#include "support/message_check.hpp"
+#include "support/scripted_connection.hpp"
+
+#include <keel/http_server.hpp>
+#include <keel/server.hpp>
+
+#include <doctest/doctest.h>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace keel::test {
+
+struct web_settings {
+    http_options http = {};
+    limits bounds = {};
+    std::uint64_t seed = 0;  // of the shuffle of the loop's steps; 0: in their order
+};
+
+/// Messages that belong together: those of one session, or of one connection of a modern client.
+class web_talk {
+public:
+    void sent(std::string_view body);
+    /// `event` is the id of the event it came in; a second copy of that is a replay.
+    void received(const std::string& message, const std::string& event);
+    void check() const;
+
+    message_check schemas;
+
+private:
+    std::map<std::string, std::size_t> asked_;
+    std::map<std::string, std::size_t> answered_;
+    std::set<std::string> events_;
+};
+
+/// One connection of a client.
+class web_client {
+public:
+    web_client(std::shared_ptr<manual_loop> loop, std::shared_ptr<script> s, std::shared_ptr<web_talk> t)
+        : wire(std::move(s)), talk(std::move(t)), loop_(std::move(loop)) {}
+
+    const std::shared_ptr<script> wire;
+    std::shared_ptr<web_talk> talk;
+
+    /// A whole request; read when the loop gets to it.
+    void later(std::string request);
+    /// The same, and whatever follows from it.
+    void send(std::string request) {
+        later(std::move(request));
+        loop_->run();
+    }
+    /// Any bytes. Say what they are with `expect` if they are a request.
+    void feed(std::string bytes) {
+        raw_ = true;
+        wire->feed(std::move(bytes));
+    }
+    void expect(std::string_view request);
+    void gone() {
+        wire->fail_read(104);  // connection reset
+        loop_->run();
+    }
+    void eof() {
+        wire->eof();
+        loop_->run();
+    }
+
+    seen_output look() const { return read_answers(wire->output(), wire->closed()); }
+    /// The answer to the request sent so far as number `n`, counted from 0; an empty one if there is none.
+    seen_answer answer(std::size_t n) const;
+    seen_answer last() const;
+    std::size_t answers() const { return look().answers.size(); }
+    /// 0 while there is none.
+    int status() const { return last().status; }
+    /// In short: "held a", "error -32603 server shutting down"; of the last message of the last answer. "-" without one.
+    std::string said() const;
+    /// The messages of all answers, in order, in short; progress is "progress N".
+    lines said_all() const;
+
+    /// Tells the ledger what is new, and looks at the framing.
+    void check();
+
+private:
+    const std::shared_ptr<manual_loop> loop_;
+    std::size_t requests_ = 0;
+    bool raw_ = false;
+    std::size_t told_ = 0;  // messages that the ledger has
+};
+
+/// A message in short.
+std::string in_short(const json::value& m);
+
+/// Where handlers of the tool `hold` wait, by name.
+struct station {
+    gate g;
+    std::size_t came = 0;
+    std::size_t cancelled = 0;
+    std::vector<context> contexts;  // of those that came
+};
+
+class web {
+public:
+    explicit web(web_settings how = {});
+    web(const web&) = delete;
+    web& operator=(const web&) = delete;
+    ~web();
+
+    web_settings settings;
+    const std::shared_ptr<manual_loop> loop;
+    std::unique_ptr<server> host;
+    std::shared_ptr<http::service> service;
+    head_count handlers;
+    std::deque<std::unique_ptr<web_client>> clients;
+
+    // ---- tools: hold {at}, talk {at}, tidy {at}, steps {n}, big {n}, echo {at}, ask ----
+
+    station& at(const std::string& name) { return stations_[name]; }
+    /// Lets go whoever waits there, now and later.
+    void open(const std::string& name) {
+        on_loop([this, name] { at(name).g.open(); });
+    }
+    context& context_at(const std::string& name) { return at(name).contexts.back(); }
+
+    // ---- clients ----
+
+    web_client& connect(std::shared_ptr<web_talk> talk = {});
+    /// Opens a session, on a connection of its own that is gone again.
+    http_session open_session(std::string_view version = "2025-11-25",
+                              std::string_view capabilities = R"({"roots":{}})");
+    /// A connection for messages of that session.
+    web_client& connect(const http_session& s) { return connect(talks_.at(s.id)); }
+    /// On a connection of its own: its status.
+    int ask(const http_session& s, std::string request);
+    void forget_clients();
+
+    // ---- the rest of the world ----
+
+    template <class F>
+    void on_loop(F what) {
+        loop->post(std::move(what));
+        loop->run();
+    }
+    void run() { loop->run(); }
+    void advance(duration d) { loop->advance(d); }
+    void stop(duration drain = {}) {
+        on_loop([this, drain] { service->stop(drain); });
+    }
+    bool stopped() const { return server_access::of(*host)->services.empty(); }
+    std::size_t in_flight() const { return host->health().in_flight; }
+    std::size_t sessions() const { return service->counters.sessions; }
+    std::size_t streams() const { return service->counters.streams; }
+    /// One tick of the server's clock, and a little.
+    duration tick() const { return service->tick + std::chrono::milliseconds(1); }
+    bool logged(std::string_view part) const;
+
+    /// Everybody goes away, and nothing is left.
+    void finish();
+
+private:
+    void add_tools();
+    void check_census();
+
+    std::map<std::string, station> stations_;
+    std::map<std::string, std::shared_ptr<web_talk>> talks_;  // of sessions, by id
+    std::vector<http_session> sessions_;
+    lines log_;
+    bool finished_ = false;
+};
+
+}  // namespace keel::test

@@ -1,0 +1,28 @@
+// The server that tests drive over real sockets. Each of its calls waits, speaks, asks or fails when the test says so.
+
+#include "board.hpp"
+#include "settings.hpp"
+#include "subject.hpp"
+
+#include <keel/server.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+int main(int argc, char** argv) {
+    keel::subject::settings settings = keel::subject::read_settings({argv + 1, argv + argc});
+    settings.server.log = [](keel::log_level level, std::string_view text) {
+        std::string line = std::string(keel::name_of(level)) + ": " + std::string(text) + "\n";
+        std::fputs(line.c_str(), stderr);
+    };
+    keel::server server({.name = "test-subject", .version = "1"}, settings.server);
+    server.on_start([] { return std::make_unique<keel::subject::board>(); });
+    keel::subject::add_parked(server);
+    keel::subject::add_control(server);
+    keel::subject::add_answers(server);
+    keel::subject::add_changes(server);
+    keel::subject::add_census(server);
+    if (!settings.address.empty()) return keel::subject::serve(server, settings);
+    return keel::main(server, argc, argv);
+}
