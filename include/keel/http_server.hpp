@@ -112,7 +112,8 @@ public:
     http_server(const http_server&) = delete;
     http_server& operator=(const http_server&) = delete;
 
-    /// Serves in the background, on threads of its own. `address` is HOST:PORT; port 0 lets the system choose. Throws
+    /// Serves in the background, on threads of its own. `address` is HOST:PORT, or a port alone, which is
+    /// one of 127.0.0.1; port 0 lets the system choose. Throws
     /// std::system_error when it cannot be used.
     void start(const std::string& address);
     /// The first loop is one of the caller's (keel::loop_on for an io_context), who calls this there; with options.threads > 1

@@ -24,7 +24,7 @@ struct method_health {
 
 struct server_health {
     std::size_t connections = 0;
-    std::size_t in_flight = 0;
+    std::size_t in_flight = 0;  // calls that run; open listens are not among them
     std::uint64_t requests = 0;
     std::uint64_t dropped_late = 0;  // said after the request had ended
     std::uint64_t rejected_input = 0;

@@ -195,7 +195,9 @@ service::service(keel::server& s, http_options o)
 service::~service() { join(); }
 
 void service::open(const std::string& address, std::shared_ptr<keel::loop> first, unsigned lanes) {
-    tcp_address where = tcp_address::parse(address);
+    // Without a host: this machine alone (HTTP-15).
+    bool no_host = address.find_first_not_of("0123456789", address.starts_with(':') ? 1 : 0) == std::string::npos;
+    tcp_address where = tcp_address::parse(no_host ? "127.0.0.1:" + address.substr(address.starts_with(':')) : address);
     {
         std::lock_guard lock(mutex_);
         if (stopping_) throw std::runtime_error("keel: the HTTP server was stopped while it started");

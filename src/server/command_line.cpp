@@ -115,7 +115,7 @@ std::string help_text(std::string_view program, const implementation& about) {
         "  --stdio             standard input and output; the program ends when that client does\n"
         "  --unix PATH         a Unix socket, one client per connection\n"
         "  --tcp HOST:PORT     a TCP socket; port 0 lets the system choose\n"
-        "  --http HOST:PORT    Streamable HTTP\n"
+        "  --http HOST:PORT    Streamable HTTP; a port alone is one of 127.0.0.1\n"
         "\n"
         "Over HTTP:\n"
         "  --path PATH         the protocol's path (default: /mcp)\n"

@@ -144,6 +144,60 @@ class Https(HttpTest):
             self.assertIn(cert, done.stderr)
 
 
+EVERY_REVISION = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
+
+
+class EveryRevision(HttpTest):
+    """What holds for all of them alike."""
+
+    def client(self, server, version, credential=None):
+        if version == "2026-07-28":
+            return Modern(server, credential=credential)
+        return hc.Session(server, version, credential=credential)
+
+    def echo(self, client, ident, text):
+        if isinstance(client, Modern):
+            return client.call(ident, "echo", {"text": text})
+        return call(ident, "echo", {"text": text})
+
+    def test_http_15_a_port_alone(self):
+        """HTTP-15: without a host it is served to this machine alone."""
+        for version in EVERY_REVISION:
+            with self.subTest(version), hc.HttpServer("--threads", "1", host="") as server:
+                self.assertEqual(server.host, "127.0.0.1")
+                client = self.client(server, version)
+                with client.post(self.echo(client, 1, "near")) as e:
+                    self.assertEqual(kp.text_of(e.json()), "near")
+
+    def test_http_01_one_path(self):
+        """HTTP-01: one path for everything: POST, and for older clients GET."""
+        for version in EVERY_REVISION:
+            with self.subTest(version):
+                client = self.client(self.server, version)
+                with client.post(self.echo(client, 1, "posted")) as e:
+                    self.assertEqual(kp.text_of(e.json()), "posted")
+                if version != "2026-07-28":
+                    with client.get() as stream:
+                        self.assertEqual((stream.status, stream.is_stream), (200, True))
+
+    def test_http_16_who_is_it(self):
+        """HTTP-16: with `identify`, nobody comes in unknown."""
+        with hc.HttpServer(settings={"identify": "1", "threads": "1"}) as server:
+            for version in EVERY_REVISION:
+                with self.subTest(version):
+                    known = self.client(server, version, credential="ann")
+                    with known.post(self.echo(known, 1, "it is me")) as e:
+                        self.assertEqual(kp.text_of(e.json()), "it is me")
+                    nobody = Modern(server)
+                    message = self.echo(nobody, 2, "x") if version == "2026-07-28" else request(2, "initialize", {
+                        "protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}})
+                    with server.connect() as c:
+                        c.send(nobody.request_bytes(message))
+                        answer = c.response()
+                        self.assertEqual(answer.status, 401)
+                        self.assertIn("www-authenticate", answer.headers)
+
+
 class OldTransport(HttpTest):
     """LHTTP-14: HTTP+SSE of 2024-11-05, off unless asked for."""
 

@@ -28,9 +28,7 @@ def build_with_cmake(way, args, build, *settings):
 
 
 def find_package(args, build):
-    program = build_with_cmake("find_package", args, build, f"-DCMAKE_PREFIX_PATH={args.stage / 'prefix'}")
-    run(args.cmake, "--build", build, "--target", "consumer_of_all")
-    return program
+    return build_with_cmake("find_package", args, build, f"-DCMAKE_PREFIX_PATH={args.stage / 'prefix'}")
 
 
 def add_subdirectory(args, build):
@@ -91,7 +89,10 @@ def main():
 
     build = args.stage / args.way
     shutil.rmtree(build, ignore_errors=True)
-    call(ways[args.way](args, build))
+    program = ways[args.way](args, build)
+    call(program)
+    if args.way == "find_package":
+        call(program.parent / "consumer_of_core")
 
 
 main()

@@ -1,0 +1,15 @@
+// A program that needs no HTTP, and does not link it.
+
+#include <keel/server.hpp>
+
+struct add_args {
+    double a = 0;
+    double b = 0;
+};
+KEEL_DESCRIBE(add_args, a, b)
+
+int main() {
+    keel::server server({.name = "calculator", .version = "1.0.0"});
+    server.add_tool("add", "Add two numbers", [](add_args in) { return in.a + in.b; });
+    return keel::run_stdio(server);
+}
