@@ -273,9 +273,6 @@ def measure_threads(bench, rounds, report):
             checks.append(AtLeast(f"{wire}: requests/s of two threads over one's", speed, 1.7, "×"))
         else:
             print(f"{wire}: the load leaves room for {room:.2f} × the requests of one thread, not for 1.7", file=sys.stderr)
-        # What two threads with a processor each could serve: twice, less what sharing adds to a request.
-        worth = 2 / over("cpu_us_per_request")
-        checks.append(AtLeast(f"{wire}: … counted in CPU time (two threads' worth of requests)", worth, 1.7, "×"))
     header = ("wire", "requests/s, two threads over one", "room", "CPU µs/request, one", "load's own",
               "CPU/request, two over one")  # fmt: skip
     print_table("two threads beside one", header, rows)
