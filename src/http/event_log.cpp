@@ -50,7 +50,11 @@ bool event_log::can_resume(const position& from) const {
 }
 
 void event_log::forget(rpc::stream_id stream) {
-    streams_.erase(stream);
+    auto at = streams_.find(stream);
+    if (at == streams_.end()) return;
+    bool any_left = at->second.evicted < at->second.last;
+    streams_.erase(at);
+    if (!any_left) return;
     std::erase_if(events_, [&](const entry& e) {
         if (e.stream != stream) return false;
         bytes_ -= e.data.size() + overhead;

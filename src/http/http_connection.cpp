@@ -51,21 +51,23 @@ bool http_connection::on_wire(F f) {
 void http_connection::on_input(std::string_view bytes) {
     auto self = shared_from_this();
     if (lingers_) return;
-    if (step_ != step::reading || !pending_.empty() || full()) {
+    if (step_ != step::reading || has_pending() || full()) {
+        if (pending_at_ > pending_.size() / 2) pending_.erase(0, std::exchange(pending_at_, 0));
         pending_ += bytes;
         // Room for one request behind the one that is being answered. More waits in the system, unless we must see when the
         // client goes away: that stands behind what it has sent.
         const http_limits& bounds = lane_.shared.options.limits;
-        if (pending_.size() < bounds.max_head + bounds.max_body || paused_) return;
+        if (pending_.size() - pending_at_ < bounds.max_head + bounds.max_body || paused_) return;
         if (modern_ && watcher_ == modern_) return fail();
         paused_ = true;
         on_wire([this] { wire_->pause(); });
         return;
     }
-    take(bytes);
+    take(bytes, false);
 }
 
-void http_connection::take(std::string_view bytes) {
+/// `is_pending`: the bytes lie in pending_, where what is not taken stays.
+void http_connection::take(std::string_view bytes, bool is_pending) {
     taking_ = true;
     while (!bytes.empty() && step_ == step::reading && !close_after_ && !full()) {
         bool before = reader_.begun();
@@ -96,7 +98,13 @@ void http_connection::take(std::string_view bytes) {
         }
     }
     taking_ = false;
-    if (answering() || full()) pending_ += bytes;
+    if (!answering() && !full()) bytes = {};
+    if (is_pending) pending_at_ = pending_.size() - bytes.size();
+    else pending_ += bytes;
+    if (!has_pending()) {
+        std::string().swap(pending_);
+        pending_at_ = 0;
+    }
     if (answering()) reader_.release_memory();
     write_out();
     lane_.flush_dirty();
@@ -128,14 +136,15 @@ void http_connection::failed(const char* what) {
 // The answer was completed outside of take: what came meanwhile is looked at in a turn of its own.
 void http_connection::go_on() {
     if (step_ != step::reading || close_after_ || full()) return;
-    std::string bytes = std::exchange(pending_, {});
     if (!on_wire([this] {
             if (std::exchange(paused_, false)) wire_->resume();
         })) {
         return;
     }
-    if (!bytes.empty()) take(bytes);
-    if (step_ != step::reading || !input_ended_ || !pending_.empty()) return;
+    auto self = shared_from_this();
+    if (has_pending()) take(std::string_view(pending_).substr(pending_at_), true);
+    if (input_ended_ && modern_ && watcher_ == modern_) return fail();  // it had left before this began
+    if (step_ != step::reading || !input_ended_ || has_pending()) return;
     if (waiting() == 0) close();
     else close_after_ = true;
 }
@@ -144,7 +153,7 @@ void http_connection::on_input_end() {
     auto self = shared_from_this();
     input_ended_ = true;
     if (step_ == step::reading) {
-        if (!pending_.empty()) return;
+        if (has_pending()) return;
         if (waiting() == 0) return close();  // in the middle of a request or not: nothing of it is kept (E14)
         close_after_ = true;
         return;
@@ -246,13 +255,13 @@ void http_connection::answered() {
     step_ = step::reading;
     if (!handling_) reader_.next();
     set_deadline(lane_.shared.options.limits.idle_time);
-    if (input_ended_ && pending_.empty() && !taking_) close_after_ = true;
+    if (input_ended_ && !has_pending() && !taking_) close_after_ = true;
     flush();
     if (!taking_ && !close_after_) go_on_soon();
 }
 
 void http_connection::go_on_soon() {
-    if (pending_.empty()) return;
+    if (!has_pending()) return;
     lane_.loop->post([weak = weak_from_this()] {
         if (auto self = weak.lock()) self->go_on();
     });
@@ -349,7 +358,7 @@ void http_connection::stop(duration drain) {
 
 void http_connection::retire() {
     retired_ = true;
-    if (step_ == step::reading && !reader_.begun() && pending_.empty() && waiting() == 0) close();
+    if (step_ == step::reading && !reader_.begun() && !has_pending() && waiting() == 0) close();
 }
 
 void http_connection::set_deadline(duration d) noexcept { deadline_ = after(lane_.coarse_now(), d); }

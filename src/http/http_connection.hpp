@@ -77,7 +77,8 @@ private:
     void on_failure(std::string_view cause) override;
     void on_writable() override;
 
-    void take(std::string_view bytes);
+    void take(std::string_view bytes, bool is_pending);
+    bool has_pending() const noexcept { return pending_at_ < pending_.size(); }
     void handle_contained();
     void failed(const char* what);
     template <class F>
@@ -103,8 +104,9 @@ private:
 
     std::string out_;
     std::size_t written_ = 0;
-    std::size_t slot_ = 0;  // where the length of what is being written belongs
-    std::string pending_;   // what has come behind the request that is being answered
+    std::size_t slot_ = 0;        // where the length of what is being written belongs
+    std::string pending_;         // what has come behind the request that is being answered
+    std::size_t pending_at_ = 0;  // how much of it has been looked at
     std::string common_headers_;
     std::string trusted_host_;
 

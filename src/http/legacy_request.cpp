@@ -162,6 +162,10 @@ std::shared_ptr<legacy_session> make_session(lane& here, const legacy_request& r
 void open_session(lane& here, const legacy_request& r) {
     rpc::message m = rpc::classify(*r.parsed);
     auto made = make_session(here, r, m.id, false);
+    if (made && made->session().peer().core().room() == 0) {  // F8
+        refuse(r, 503, error_code::internal, "too many requests in flight", m.id, "Retry-After: 1\r\n");
+        return made->end("there is no room for it");
+    }
     if (made && made->open(m, r.answer)) here.add_session(std::move(made));  // H1: not before it has succeeded
 }
 

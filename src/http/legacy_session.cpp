@@ -99,6 +99,10 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
             return ex->respond(400, json_type, error_text(error_code::invalid_request, "id is already in flight"));
         }
     }
+    if (requests > 0 && core.closing()) {
+        return ex->respond(503, json_type,
+                           error_text(error_code::internal, "server shutting down", messages.front().id));
+    }
     bool only_pings = messages.size() == 1 && messages[0].method == "ping";  // A12
     if (requests > core.room() && !only_pings) {                             // F8
         return ex->respond(503, json_type,
@@ -154,12 +158,13 @@ void legacy_session::be_newest(stream_id on) {
     auto at = streams_.find(before);
     if (at == streams_.end()) return;
     if (at->second.at) older_.push_back(before);
-    else at->second.ended = lane_.coarse_now();
+    else has_ended(before, at->second);
     if (older_.size() <= most_idle_streams) return;
-    stream& oldest = streams_.at(older_.front());
+    stream_id last = older_.front();
+    stream& oldest = streams_.at(last);
     older_.pop_front();
     if (auto to = std::exchange(oldest.at, nullptr)) to->end_stream();
-    oldest.ended = lane_.coarse_now();
+    has_ended(last, oldest);
 }
 
 void legacy_session::listen_old(std::string_view message_path, std::shared_ptr<exchange> ex) {
@@ -236,6 +241,8 @@ void legacy_session::open_stream(stream_id on, stream& s) {
         s.has_id = true;
     }
     s.at->send(events_);
+    // Of a batch: what was answered while it could still have been plain JSON.
+    for (const std::string& each : std::exchange(s.answers, {})) say(on, s, each);
 }
 
 void legacy_session::say(stream_id on, stream& s, std::string_view text) {
@@ -288,9 +295,23 @@ void legacy_session::request_done(stream_id on, stream& s) {
 void legacy_session::end_stream(stream_id on, stream& s) {
     if (auto to = std::exchange(s.at, nullptr)) to->end_stream();
     if (s.open && has_ids()) {
-        s.ended = lane_.coarse_now();  // it can be fetched for a while
+        has_ended(on, s);
     } else {
         streams_.erase(on);
+    }
+}
+
+// It can be fetched for a while, unless too many others have ended since (J5).
+void legacy_session::has_ended(stream_id on, stream& s) {
+    s.ended = lane_.coarse_now();
+    ended_.push_back(on);
+    while (ended_.size() > lane_.shared.options.limits.max_events) {
+        stream_id oldest = ended_.front();
+        ended_.pop_front();
+        auto at = streams_.find(oldest);
+        if (oldest == on || at == streams_.end() || at->second.ended == time_point::max()) continue;
+        streams_.erase(at);
+        log_.forget(oldest);
     }
 }
 
@@ -336,7 +357,7 @@ void legacy_session::on_exchange_gone(std::uint64_t tag) {
     if (!s->general) return;
     if (tag != general_) {
         std::erase(older_, tag);
-        s->ended = lane_.coarse_now();
+        has_ended(tag, *s);
     } else if (!older_.empty()) {
         be_newest(older_.back());
     }
@@ -394,6 +415,7 @@ bool legacy_session::check_idle(time_point now) {
         streams_.erase(on);
         log_.forget(on);
     }
+    std::erase_if(ended_, [this](stream_id on) { return !streams_.contains(on); });
     if (in_use) used_ = now;
     return now - used_ >= bounds.session_idle;
 }

@@ -94,6 +94,7 @@ private:
     stream* find(rpc::stream_id on) noexcept;
     const stream* find(rpc::stream_id on) const noexcept;
     void be_newest(rpc::stream_id on);
+    void has_ended(rpc::stream_id on, stream& s);
     void open_stream(rpc::stream_id on, stream& s);
     void say(rpc::stream_id on, stream& s, std::string_view text);
     void answer(rpc::stream_id on, stream& s, std::string_view text);
@@ -112,6 +113,7 @@ private:
     event_log log_;
     std::unordered_map<rpc::stream_id, stream> streams_;
     rpc::stream_id general_ = 0;        // the one for what belongs to no request; 0: there was none yet
+    std::deque<rpc::stream_id> ended_;  // streams that can still be fetched, the oldest first
     std::deque<rpc::stream_id> older_;  // such streams that were opened before: open, and silent (H12)
     std::string text_;                  // of the message being written
     std::string events_;

@@ -33,7 +33,7 @@ bool is_answer(const frame& about) noexcept {
 
 }  // namespace
 
-modern_side::modern_side(http_connection& c) : connection_(&c) {}
+modern_side::modern_side(http_connection& c) : connection_(&c), lane_(c.lane()) {}
 
 std::shared_ptr<modern_side> modern_side::create(http_connection& c) {
     auto side = std::make_shared<modern_side>(c);
@@ -43,6 +43,7 @@ std::shared_ptr<modern_side> modern_side::create(http_connection& c) {
         side->session_.reset();
         lane.loop->post([side] {});                          // its peer speaks through us until this turn is over
         if (side->connection_) side->connection_->retire();  // only a server that stops ends it before its connection
+        lane.remove_orphan(side);
         lane.let_go();
     });
     if (!side->session_) return nullptr;
@@ -72,8 +73,10 @@ void modern_side::connection_closed() {
     auto session = session_;
     if (!session) return;
     // H6: to an older client a lost connection means nothing; its call goes on, and nobody hears the answer.
-    if (session->is_stateless()) session->close(duration::max());
-    else session->peer().lost("the client closed its connection");
+    if (session->is_stateless()) {
+        lane_.add_orphan(shared_from_this());
+        session->close(duration::max());
+    } else session->peer().lost("the client closed its connection");
 }
 
 // HTTP-11: the client has closed the stream of its answer, and that is how it cancels.

@@ -14,6 +14,7 @@
 namespace keel::http {
 
 class http_connection;
+class lane;
 
 /// A peer of the connection's own. HTTP has one request at a time on a connection, so the peer's connection is this one: when it
 /// breaks, what runs is cancelled, as on any other transport. Lives until its session has ended.
@@ -54,6 +55,7 @@ private:
     void open_stream();
 
     http_connection* connection_;  // null when it has gone
+    keel::http::lane& lane_;
     std::shared_ptr<server_side::session> session_;
     std::string unheard_;             // takes what nobody will hear
     std::string* writing_ = nullptr;  // between begin and end

@@ -41,7 +41,8 @@ void front_page(http_connection& c, const request& r) {
         name +
         "</title>\n<style>body{font:16px/1.5 system-ui,sans-serif;max-width:42em;margin:3em auto;padding:0 1em;"
         "color:#222;background:#fff}code,pre{background:#f3f3f3;border-radius:4px}code{padding:.1em .3em}"
-        "pre{padding:1em;white-space:pre-wrap;overflow-wrap:anywhere}@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}"
+        "pre{padding:1em;white-space:pre-wrap;overflow-wrap:anywhere}@media(prefers-color-scheme:dark){body{color:#ddd;"
+        "background:#181818}"
         "code,pre{background:#2a2a2a}}</style>\n<h1>" +
         name + "</h1>\n<p>Version " + escaped(about.version) +
         ". This is a server for the <a href=\"https://modelcontextprotocol.io\">Model Context Protocol</a>: it offers "

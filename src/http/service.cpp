@@ -2,6 +2,7 @@
 
 #include "http/http_connection.hpp"
 #include "http/legacy_session.hpp"
+#include "http/modern_side.hpp"
 #include "tls/tls_connection.hpp"
 #include "transport/fd_connection.hpp"
 #include "transport/sockets.hpp"
@@ -161,6 +162,10 @@ void lane::stop(duration drain) {
     std::vector<std::shared_ptr<legacy_session>> sessions;
     for (const auto& [id, s] : sessions_) sessions.push_back(s);
     for (const auto& s : sessions) s->stop(drain);
+    std::vector<std::shared_ptr<modern_side>> orphans(orphans_.begin(), orphans_.end());
+    for (const auto& s : orphans) {
+        if (!s->ended()) s->session().close(drain);
+    }
     std::vector<std::shared_ptr<http_connection>> all;
     for (const auto& [key, c] : connections_) all.push_back(c);
     for (const auto& c : all) c->stop(drain);
@@ -217,19 +222,27 @@ void service::open(const std::string& address, std::shared_ptr<keel::loop> first
         std::lock_guard lock(mutex_);
         url_ = (tls ? "https://" : "http://") + where.text() + options.path;
     }
-    open_lanes(std::move(first), lanes);
+    try {
+        open_lanes(std::move(first), lanes);
+    } catch (const std::exception&) {  // nobody may be let in where nobody serves
+        listener_->close();
+        listener_.reset();
+        throw;
+    }
 }
 
 void service::open_lanes(std::shared_ptr<keel::loop> first, unsigned lanes) {
     std::vector<std::shared_ptr<epoll_loop>> own;
+    std::vector<std::unique_ptr<lane>> made;
+    made.push_back(std::make_unique<lane>(*this, 0, std::move(first)));
+    for (unsigned i = 1; i < lanes; ++i) {
+        own.push_back(epoll_loop::create());
+        made.push_back(std::make_unique<lane>(*this, i, own.back()));
+    }
     bool stopped = false;
     {
         std::lock_guard lock(mutex_);
-        lanes_.push_back(std::make_unique<lane>(*this, 0, std::move(first)));
-        for (unsigned i = 1; i < lanes; ++i) {
-            own.push_back(epoll_loop::create());
-            lanes_.push_back(std::make_unique<lane>(*this, i, own.back()));
-        }
+        lanes_ = std::move(made);
         lanes_running_ = lanes_.size();
         stopped = stopping_;
     }

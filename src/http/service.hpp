@@ -23,12 +23,14 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace keel::http {
 
 class http_connection;
 class legacy_session;
+class modern_side;
 class service;
 
 /// What happened, for the metrics.
@@ -62,6 +64,9 @@ public:
     // Of everything that keeps this lane alive: each session, from its beginning to the end of the last of its handlers.
     void hold() noexcept { ++held_; }
     void let_go();
+    // Sessions whose client has left, and whose calls go on (H6): nobody else knows them when it is time to stop.
+    void add_orphan(std::shared_ptr<modern_side> s) { orphans_.insert(std::move(s)); }
+    void remove_orphan(const std::shared_ptr<modern_side>& s) { orphans_.erase(s); }
 
     /// Running calls get `drain`; what is left of connections then is cut off within the bounds. Again: can only be sooner.
     void stop(duration drain);
@@ -103,6 +108,7 @@ private:
     time_point final_ = time_point::max();
     keel::loop::timer timer_ = 0;
     std::size_t held_ = 0;
+    std::unordered_set<std::shared_ptr<modern_side>> orphans_;
     bool stopping_ = false;
     bool ended_ = false;
 };

@@ -109,6 +109,7 @@ class gatherer {
 public:
     explicit gatherer(std::string& out) noexcept : out_(out) {}
     [[gnu::always_inline]] void add(std::string_view piece) {
+        if (piece.empty()) return;  // its data may be null
         if (piece.size() > static_cast<std::size_t>(room_ + sizeof(room_) - at_)) {
             flush();
             if (piece.size() > sizeof(room_)) {

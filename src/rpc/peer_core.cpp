@@ -469,10 +469,9 @@ void peer_core::note_output() noexcept {
 void peer_core::on_written(std::size_t bytes) {
     if (bytes == 0 || !output_works()) return;  // a write may be reported after the end
     outbox_.wrote(bytes);
-    // With nothing left to write there is no such deadline: output_shrank takes it away.
-    if (!outbox_.empty() || planted::is(planted::stall_clock_runs_on)) {
-        stall_deadline_ = after(now_, limits_.write_stall);
-    }
+    // The peer has taken something: whatever is queued next has its time anew.
+    if (outbox_.empty() && !planted::is(planted::stall_clock_runs_on)) stall_deadline_.reset();
+    else stall_deadline_ = after(now_, limits_.write_stall);
     output_shrank();
     if (outbox_.empty()) check_progress_of_end();
 }

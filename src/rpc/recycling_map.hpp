@@ -131,8 +131,10 @@ private:
     // Open addressing: an entry lies in the first free slot from where its hash points, and what follows moves up when it
     // leaves, so that a search ends at the first free slot.
     std::size_t home_of(const Key& key) const noexcept {
-        // The upper half of the product depends on every bit of the hash, however regular the keys are.
-        return static_cast<std::size_t>((std::uint64_t{Hash()(key)} * 0x9E3779B97F4A7C15u) >> 32) & (slots_.size() - 1);
+        // Folded first: what is taken of the product depends on the lower bits alone, and a peer chooses the keys.
+        std::uint64_t h = Hash()(key);
+        h = (h ^ (h >> 32)) * 0x9E3779B97F4A7C15u;
+        return static_cast<std::size_t>(h >> 32) & (slots_.size() - 1);
     }
     std::size_t after(std::size_t slot) const noexcept { return (slot + 1) & (slots_.size() - 1); }
 

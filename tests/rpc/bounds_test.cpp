@@ -50,6 +50,21 @@ TEST_CASE("J1: parked progress goes out when there is room, newest value only") 
     h.finish(two);
 }
 
+TEST_CASE("C11, J1: parked progress that follows when all before it was taken has its full time") {
+    harness h(role::server, limits_with([](limits& l) { l.out_queue_soft = 100; }));
+    serial one = h.request("1", "work", with_token("1"));
+    h.stall();
+    for (int i = 1; i <= 9; ++i) h.progress(one, i);
+    h.advance(std::chrono::seconds(29));
+    h.accept(h.core.queued_bytes());  // all of it, and not a byte more: the parked one is queued and waits
+    CHECK(h.core.queued_bytes() > 0);
+    h.advance(std::chrono::seconds(29));
+    CHECK(!h.core.closing());
+    h.advance(std::chrono::seconds(1));
+    CHECK(h.core.closing());
+    h.finish(one);
+}
+
 TEST_CASE("J1: answers are never dropped; at the hard mark reading pauses and goes on below the soft mark") {
     limits l;
     l.out_queue = 1000;

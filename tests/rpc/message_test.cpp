@@ -89,6 +89,10 @@ TEST_CASE("messages are written without white space and without raw newlines") {
     out.clear();
     write_result(out, request_id(0), "{}");
     CHECK(out == R"({"jsonrpc":"2.0","id":0,"result":{}})");
+    out.clear();
+    const std::string_view pieces[] = {"[", {}, "]"};  // an empty one has no address
+    write_result(out, request_id(0), pieces);
+    CHECK(out == R"({"jsonrpc":"2.0","id":0,"result":[]})");
 }
 
 TEST_CASE("E3: the id of a text that breaks off is found at the top level and nowhere else") {

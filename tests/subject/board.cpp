@@ -83,6 +83,12 @@ std::shared_ptr<record> board::at(const std::string& key) {
     return r;
 }
 
+void board::forget_all() {
+    std::map<std::string, std::shared_ptr<record>> all;
+    std::lock_guard lock(mutex_);
+    all.swap(records_);
+}
+
 void board::forget(const std::string& key) {
     std::lock_guard lock(mutex_);
     records_.erase(key);

@@ -70,6 +70,9 @@ class board {
 public:
     std::shared_ptr<record> at(const std::string& key);
     void forget(const std::string& key);
+    /// At the end. The records keep the contexts of their calls, and a context keeps what handlers that were abandoned may
+    /// still need, which is this board.
+    void forget_all();
     std::size_t size() const;
 
 private:

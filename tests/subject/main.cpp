@@ -17,12 +17,14 @@ int main(int argc, char** argv) {
         std::fputs(line.c_str(), stderr);
     };
     keel::server server({.name = "test-subject", .version = "1"}, settings.server);
-    server.on_start([] { return std::make_unique<keel::subject::board>(); });
+    auto board = std::make_shared<keel::subject::board>();
+    server.on_start([board] { return board; });
     keel::subject::add_parked(server);
     keel::subject::add_control(server);
     keel::subject::add_answers(server);
     keel::subject::add_changes(server);
     keel::subject::add_census(server);
-    if (!settings.address.empty()) return keel::subject::serve(server, settings);
-    return keel::main(server, argc, argv);
+    int status = settings.address.empty() ? keel::main(server, argc, argv) : keel::subject::serve(server, settings);
+    board->forget_all();
+    return status;
 }
