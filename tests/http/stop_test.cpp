@@ -194,3 +194,19 @@ TEST_CASE("G1: stopping twice, with another drain, and while nothing is there") 
         w.stop();
     }
 }
+
+TEST_CASE("G5, H6: a stateless call that goes on without its client does not hold up the end") {
+    web_settings how;
+    how.http.stateless = true;
+    web w(how);
+    web_client& c = w.connect();
+    c.send(http_post(call_line("1", "hold", at_place("a")), "MCP-Protocol-Version: 2025-11-25\r\n"));
+    CHECK(w.handlers.here() == 1);
+    c.gone();
+    CHECK(w.at("a").cancelled == 0);
+    CHECK(w.handlers.here() == 1);
+    w.stop();
+    CHECK(time_to_stop(w) <= w.settings.bounds.cleanup_grace + w.settings.bounds.final_write + w.service->tick + 50ms);
+    CHECK(w.at("a").cancelled == 1);
+    CHECK(w.handlers.here() == 0);
+}
