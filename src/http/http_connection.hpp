@@ -22,7 +22,7 @@ class modern_side;
 /// pipelined requests are answered in order. Lives on its lane's loop; owned by the lane.
 class http_connection final : public std::enable_shared_from_this<http_connection>, private connection::listener {
 public:
-    http_connection(lane& l, std::unique_ptr<connection> wire);
+    http_connection(keel::http::lane& l, std::unique_ptr<connection> wire);
     ~http_connection();
 
     void start();
