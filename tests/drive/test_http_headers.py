@@ -2,7 +2,6 @@
 """The headers of 2026-07-28 that mirror the body, and which check comes first when several apply. Against a real process
 over real sockets."""
 
-# ctest-labels: threads
 
 import copy
 import itertools

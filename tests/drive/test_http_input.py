@@ -2,7 +2,6 @@
 """What comes in over HTTP and should not, or comes in an unusual way: bad messages, bad requests, odd bodies, slow and greedy
 clients, web pages. Each is answered, or ended; nothing of it is kept; the next good request is served."""
 
-# ctest-labels: threads
 # ctest-timeout: 900
 
 import json

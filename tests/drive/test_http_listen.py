@@ -2,7 +2,6 @@
 """`subscriptions/listen` of 2026-07-28 over HTTP: what comes on such a stream, in which order, to whom, and how it ends. Against a
 real process over real sockets."""
 
-# ctest-labels: threads
 # ctest-timeout: 900
 
 import signal

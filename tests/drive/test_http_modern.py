@@ -2,7 +2,6 @@
 """Revision 2026-07-28 over HTTP: what a request says and how it ends, clients that go away, both eras at once, several threads,
 and the end of the server. Against a real process over real sockets."""
 
-# ctest-labels: threads
 # ctest-timeout: 900
 
 import json
