@@ -19,6 +19,15 @@ if(conformance_sources)
     keel_program(conformance_server NAME conformance-server SOURCES ${conformance_sources})
 endif()
 
+file(GLOB conformance_client_sources CONFIGURE_DEPENDS tools/conformance_client/*.cpp)
+if(conformance_client_sources)
+    keel_program(
+        conformance_client
+        NAME conformance-client
+        SOURCES ${conformance_client_sources}
+        LINK Boost::headers OpenSSL::Crypto)
+endif()
+
 add_custom_target(keel_examples)
 file(GLOB example_sources CONFIGURE_DEPENDS examples/*.cpp)
 foreach(source IN LISTS example_sources)

@@ -9,8 +9,8 @@
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_path(KEEL_DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
 
-set(reserved_folders compile_fail conformance drive headers install lint subject support)
-set(thread_folders async http rpc lifecycle transport server tls)
+set(reserved_folders caller compile_fail conformance drive headers install lint subject support)
+set(thread_folders async client client_parts http http_client http_link rpc lifecycle transport server tls)
 
 # Helpers for all tests (tests/support/*.cpp) and doctest's own main.
 file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
@@ -66,6 +66,12 @@ file(GLOB subject_sources CONFIGURE_DEPENDS tests/subject/*.cpp)
 keel_program(test_subject NAME test-subject SOURCES ${subject_sources})
 add_dependencies(keel_unit_tests test_subject)
 add_dependencies(keel_thread_tests test_subject)
+
+# The client that drivers lead against servers of every kind.
+file(GLOB caller_sources CONFIGURE_DEPENDS tests/caller/*.cpp)
+keel_program(test_caller NAME test-caller SOURCES ${caller_sources} LINK Boost::headers)
+add_dependencies(keel_unit_tests test_caller)
+add_dependencies(keel_thread_tests test_caller)
 
 # The explorer: a program and tests, both over a copy of the peer's core in which bugs can be planted. Objects, not an
 # archive: so its copy is linked whole, and the library's own is left out.
@@ -131,6 +137,12 @@ if(TARGET conformance_server)
     keel_python_test(conformance-server SCRIPT tests/conformance/run.py LABELS drive release_only TIMEOUT 900)
     keel_python_test(conformance-fixtures SCRIPT tests/conformance/test_fixtures.py LABELS drive)
     keel_python_test(conformance-score SCRIPT tests/conformance/test_score.py LABELS source)
+endif()
+
+# And with a client that does everything it asks for.
+if(TARGET conformance_client)
+    keel_python_test(conformance-client SCRIPT tests/conformance/run_client.py LABELS drive release_only TIMEOUT 900)
+    keel_python_test(conformance-client-alone SCRIPT tests/conformance/test_client.py LABELS drive)
 endif()
 
 # `./dev run --once`, as the newcomer types it.

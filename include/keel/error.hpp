@@ -17,7 +17,9 @@ enum class error_kind : unsigned char {
     timed_out,     // no answer in time: the work may or may not have been done
     cancelled,     // we asked for it
     unauthorized,  // get a token, then try again
-    unavailable,   // it cannot be done here: a nested request where none can be delivered, too much queued
+    unavailable,   // it cannot be done here: a nested request where none can be delivered, too much queued, no connection
+    stream_lost,   // HTTP: the answer to this request was lost on its way; it may have been served. The rest goes on
+    session_lost,  // HTTP, older revisions: the server has forgotten the session this request belonged to
 };
 
 std::string_view name_of(error_kind) noexcept;
@@ -51,10 +53,14 @@ public:
     /// The JSON-RPC code: as received when kind is rejected, else what a peer is told; 0 when there is none.
     int code() const noexcept { return code_; }
     const json::value& data() const noexcept { return data_; }
+    /// Over HTTP, the status that came with the error; else 0.
+    int http_status() const noexcept { return http_status_; }
+    void set_http_status(int status) noexcept { http_status_ = status; }
 
 private:
     error_kind kind_;
     int code_ = 0;
+    int http_status_ = 0;
     json::value data_;
 };
 

@@ -11,6 +11,8 @@ std::string_view name_of(error_kind kind) noexcept {
         case error_kind::cancelled: return "cancelled";
         case error_kind::unauthorized: return "unauthorized";
         case error_kind::unavailable: return "unavailable";
+        case error_kind::stream_lost: return "stream lost";
+        case error_kind::session_lost: return "session lost";
     }
     return "unknown";
 }

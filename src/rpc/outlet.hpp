@@ -8,6 +8,9 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace keel::rpc {
 
@@ -32,6 +35,10 @@ struct frame {
     stream_id stream = 0;
     const request_id* answers = nullptr;  // of an answer that may be withdrawn; good during the call
     int code = 0;                         // of an error
+    // Of a question or news, for a wire that shows it outside of the message (HTTP); good during the call.
+    std::string_view method = {};
+    std::string_view name = {};  // of what is called, read or got; "" when there is none
+    const std::vector<std::pair<std::string, std::string>>* headers = nullptr;
 };
 
 /// Takes the messages of one peer_core, each between begin and end, and gives back those that have not begun to leave.
@@ -57,6 +64,12 @@ public:
     virtual void unanswered(stream_id on, const request_id& id) = 0;
     /// Would a request of ours on this stream reach the peer, and its answer us?
     virtual bool may_ask(stream_id on) const noexcept = 0;
+    /// Nobody waits any more for the answer to a question that has begun to leave. True: the peer learns of it in a way of this
+    /// wire's own, and no notification is to be sent.
+    virtual bool give_up(serial call) {
+        (void)call;
+        return false;
+    }
     /// The turn is over: whatever was taken during it can be written together.
     virtual void flush() = 0;
     /// The handler lets the client go; it will come back for the rest (HTTP, revision 2025-11-25).

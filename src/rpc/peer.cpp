@@ -32,16 +32,25 @@ public:
         : peer_(std::move(p)), asker_(std::move(asker)), options_(options) {}
     ~answer_wait() = default;
 
+    // What is given lives as long as the wait.
     void prepare(std::string_view method, json::value params) {
         method_ = method;
         params_ = std::move(params);
+    }
+    void prepare(std::string_view method, const call_params& params) {
+        method_ = method;
+        text_ = &params;
     }
 
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) {
         if (!begin(h)) return false;
         turn t(*peer_);
-        call_ = peer_->core_.call(asker_ ? asker_->id() : 0, method_, std::move(params_), options_, outcome_);
+        serial on_behalf_of = asker_ ? asker_->id() : 0;
+        peer_core& core = peer_->core_;
+        call_ = text_ ? core.call(on_behalf_of, method_, *text_, options_, outcome_)
+                      : core.call(on_behalf_of, method_, std::move(params_), options_, outcome_);
+        if (call_ != 0 && options_.on_sent) options_.on_sent(call_);
         if (call_ == 0) {
             leave();
             return false;
@@ -54,10 +63,14 @@ public:
         check();
         if (outcome_.result) return std::move(*outcome_.result);
         if (outcome_.kind == error_kind::rejected) {
-            throw keel::error(outcome_.error.code, outcome_.error.message, std::move(outcome_.error.data));
+            keel::error why(outcome_.error.code, outcome_.error.message, std::move(outcome_.error.data));
+            why.set_http_status(outcome_.http_status);
+            throw why;
         }
         if (outcome_.kind == error_kind::cancelled && asker_ && asker_->stopped()) throw cancelled();
-        throw keel::error(outcome_.kind, outcome_.error.message);
+        keel::error why(outcome_.kind, outcome_.error.message);
+        why.set_http_status(outcome_.http_status);
+        throw why;
     }
 
     void deliver(call_outcome outcome) {
@@ -90,8 +103,9 @@ private:
     std::shared_ptr<peer> peer_;
     std::shared_ptr<request> asker_;
     const call_options_with_progress& options_;
-    std::string method_;
+    std::string_view method_;
     json::value params_;
+    const call_params* text_ = nullptr;
     serial call_ = 0;
     call_outcome outcome_;
 };
@@ -125,6 +139,12 @@ void peer::drained() {
     auto self = shared_from_this();
     turn t(*this);
     core_.on_drained();
+}
+
+void peer::settle(serial call, call_outcome outcome) {
+    auto self = shared_from_this();
+    turn t(*this);
+    core_.settle_call(call, std::move(outcome));
 }
 
 // A connection that throws, out of descriptors perhaps, is a broken one. What it breaks is its own peer.
@@ -368,6 +388,14 @@ task<json::value> peer::ask(std::shared_ptr<peer> p, std::shared_ptr<request> as
                             json::value params, call_options_with_progress options) {
     answer_wait w(std::move(p), std::move(asker), options);
     w.prepare(method, std::move(params));
+    co_return co_await w;
+}
+
+task<json::value> peer::ask(std::shared_ptr<peer> p, std::string method, std::string members, std::string meta,
+                            call_options_with_progress options) {
+    call_params params{members, meta};
+    answer_wait w(std::move(p), nullptr, options);
+    w.prepare(method, params);
     co_return co_await w;
 }
 

@@ -49,6 +49,8 @@ public:
     void receive(const message& m, stream_id from);
     void lost(std::string_view cause) { on_failure(cause); }
     void drained();
+    /// See peer_core::settle_call.
+    void settle(serial call, call_outcome outcome);
     /// See peer_core::close.
     void close(duration drain = {}, serial from = 0);
     bool closed() const noexcept { return core_.closed(); }
@@ -68,11 +70,15 @@ public:
 
     struct call_options_with_progress : call_options {
         std::function<void(const json::value&)> on_progress;
+        std::function<void(serial)> on_sent;  // its identity, before anything can come of it
     };
     /// Asks the peer and waits for its answer. `asker` is the request on whose behalf we ask, or null.
     /// Throws keel::error. Cancellation: the call is forgotten and the peer is told; a late answer is dropped.
     static task<json::value> ask(std::shared_ptr<peer> p, std::shared_ptr<request> asker, std::string method,
                                  json::value params, call_options_with_progress options);
+    /// The same with parameters as text; see call_params.
+    static task<json::value> ask(std::shared_ptr<peer> p, std::string method, std::string members, std::string meta,
+                                 call_options_with_progress options);
 
     /// For rules that need the core itself: batches, shields.
     peer_core& core() noexcept { return core_; }

@@ -28,30 +28,36 @@ call_outcome refused(error_kind kind, std::string why) {
 
 }  // namespace
 
-serial peer_core::call(serial parent, std::string_view method, json::value params, const call_options& options,
-                       call_outcome& why) {
+bool peer_core::may_call(serial parent, stream_id& on, call_outcome& why) {
     if (!output_works() || !wants_input()) {
         why = refused(error_kind::closed, "connection closed");
-        return 0;
+        return false;
     }
-    record* asker = nullptr;
+    on = 0;
     if (parent != 0) {
         auto at = records_.find(parent);
         if (at == records_.end() || at->second.state != cell::open) {
             why = refused(error_kind::cancelled, "the request that asks has ended");
-            return 0;
+            return false;
         }
-        asker = &at->second;
+        on = at->second.stream;
     }
-    stream_id on = asker ? asker->stream : 0;
     if (!output_.may_ask(on)) {
         why = refused(error_kind::unavailable, "the client cannot be asked here: it hears one answer and nothing else");
-        return 0;
+        return false;
     }
-    if (output_.waiting(on) >= limits_.out_queue_soft) {
+    // A server's questions are by the way; a client's are what it is for.
+    if (output_.waiting(on) >= (role_ == role::client ? limits_.out_queue : limits_.out_queue_soft)) {
         why = refused(error_kind::unavailable, "the peer reads too slowly");
-        return 0;
+        return false;
     }
+    return true;
+}
+
+serial peer_core::call(serial parent, std::string_view method, json::value params, const call_options& options,
+                       call_outcome& why) {
+    stream_id on = 0;
+    if (!may_call(parent, on, why)) return 0;
     serial id = next_serial_++;
     if (options.want_progress && (params.is_null() || params.is_object())) {
         json::value meta = params["_meta"];
@@ -63,19 +69,53 @@ serial peer_core::call(serial parent, std::string_view method, json::value param
         why = refused(error_kind::unavailable, "the parameters cannot be expressed in JSON");
         return 0;
     }
+    return send_call(id, parent, on, method, text, options);
+}
 
+serial peer_core::call(serial parent, std::string_view method, const call_params& params, const call_options& options,
+                       call_outcome& why) {
+    stream_id on = 0;
+    if (!may_call(parent, on, why)) return 0;
+    serial id = next_serial_++;
+    std::string text;
+    if (!params.members.empty() || !params.meta.empty() || options.want_progress) {
+        text.reserve(params.members.size() + params.meta.size() + 64);
+        text += '{';
+        text += params.members;
+        if (!params.meta.empty() || options.want_progress) {
+            text += params.members.empty() ? R"("_meta":{)" : R"(,"_meta":{)";
+            text += params.meta;
+            if (options.want_progress) {
+                text += params.meta.empty() ? R"("progressToken":)" : R"(,"progressToken":)";
+                json::write_uint(text, id);
+            }
+            text += '}';
+        }
+        text += '}';
+    }
+    return send_call(id, parent, on, method, text, options);
+}
+
+serial peer_core::send_call(serial id, serial parent, stream_id on, std::string_view method, std::string_view params,
+                            const call_options& options) {
     // In the table before it is written: the answer cannot come too early.
     outbound& c = calls_[id];
     c.parent = parent;
     c.stream = on;
-    c.cancellable = method != "initialize";  // B10
+    c.cancellable = options.cancellable && method != "initialize";  // B10
+    c.peer_may_end = options.peer_may_end;
     c.idle = options.idle > duration::zero() ? options.idle : limits_.request_idle;
     c.idle_deadline = after(now_, c.idle);
     c.total_deadline = after(now_, options.total > duration::zero() ? options.total : limits_.request_total);
     arm(id, c);
-    if (asker) asker->nested.push_back(id);
-    frame about{.what = frame::kind::question, .owner = id, .stream = on};
-    write_request(output_.begin(about), static_cast<std::int64_t>(id), method, text);
+    if (parent != 0) records_.at(parent).nested.push_back(id);
+    frame about{.what = frame::kind::question,
+                .owner = id,
+                .stream = on,
+                .method = method,
+                .name = options.name,
+                .headers = options.headers};
+    write_request(output_.begin(about), static_cast<std::int64_t>(id), method, params);
     finish_frame(about);
     return id;
 }
@@ -147,7 +187,8 @@ void peer_core::abandon(serial call, std::string_view reason) {
     stream_id on = at->second.stream;
     erase_call(at);
     if (take_back(call) > 0 && !planted::is(planted::cancel_for_unwritten)) return;  // the peer never heard of it (D6)
-    if (tell) tell_cancelled(call, on, reason);
+    bool told = output_.give_up(call);
+    if (tell && !told) tell_cancelled(call, on, reason);
 }
 
 void peer_core::tell_cancelled(serial call, stream_id on, std::string_view reason) {
@@ -160,8 +201,8 @@ void peer_core::tell_cancelled(serial call, stream_id on, std::string_view reaso
         if (!json::write_string(params, reason)) params.resize(before);
     }
     params += '}';
-    frame about{.stream = on};
-    write_notification(output_.begin(about), "notifications/cancelled", params);
+    frame about{.stream = on, .method = "notifications/cancelled"};
+    write_notification(output_.begin(about), about.method, params);
     finish_frame(about);
 }
 

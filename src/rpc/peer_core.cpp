@@ -183,6 +183,11 @@ void peer_core::on_cancel(const json::value* params) {
     if (!id.present()) return;
     auto found = open_ids_.find(id);
     if (found == open_ids_.end()) {
+        auto listen = role_ == role::client && id.is_integer() ? calls_.find(static_cast<serial>(id.number())) : calls_.end();
+        if (listen != calls_.end() && listen->second.peer_may_end) {
+            call_outcome ended{.result = {}, .kind = error_kind::cancelled, .error = {0, "ended by the server", {}}};
+            return settle_call(listen->first, std::move(ended));
+        }
         if (withdraw_answer(id)) note("answer withdrawn by a cancel");
         return;
     }
@@ -581,7 +586,7 @@ bool peer_core::notify(std::string_view method, std::string_view params, bool dr
         return true;
     }
     if (droppable && output_.waiting(0) >= limits_.out_queue_soft) return false;
-    frame about;
+    frame about{.method = method};
     write_notification(output_.begin(about), method, params);
     finish_frame(about);
     return true;

@@ -44,6 +44,13 @@ struct call_outcome {
     std::optional<json::value> result;  // or:
     error_kind kind = error_kind::closed;
     failure error;  // kind rejected: as received; else only a message
+    int http_status = 0;
+};
+
+/// The parameters of a request of ours as text, without the braces: what is the same in every request is written once.
+struct call_params {
+    std::string_view members;  // `"name":"x","arguments":{}`, without `_meta`
+    std::string_view meta;     // the members of `_meta`
 };
 
 // What the driver has to do. Pointers and views are good until the next line is read.
@@ -108,6 +115,10 @@ struct call_options {
     duration idle{};  // zero takes the connection's default
     duration total{};
     bool want_progress = true;
+    bool cancellable = true;    // false: the peer is not told when nobody waits any more
+    bool peer_may_end = false;  // by a cancel, as a listen of 2026-07-28 (I10, B21)
+    std::string_view name = {};  // see frame
+    const std::vector<std::pair<std::string, std::string>>* headers = nullptr;
 };
 
 /// What happened, for the health view and for tests.
@@ -203,6 +214,9 @@ public:
     /// The identity of the call; its outcome comes as a `deliver`. 0: refused, and `why` says so. `parent` is the
     /// request on whose behalf we ask, or 0.
     serial call(serial parent, std::string_view method, json::value params, const call_options&, call_outcome& why);
+    serial call(serial parent, std::string_view method, const call_params&, const call_options&, call_outcome& why);
+    /// The call ends in a way that no message tells of: its stream is lost. An unknown or finished one is fine.
+    void settle_call(serial call, call_outcome outcome);
     /// The caller is gone: no `deliver` follows; the peer is told if it knows of the request.
     void abandon(serial call, std::string_view reason);
     /// False when it was dropped because the peer reads too slowly, which happens only to droppable ones.
@@ -287,6 +301,7 @@ private:
         serial parent = 0;
         stream_id stream = 0;  // of its parent
         bool cancellable = true;
+        bool peer_may_end = false;
         time_point idle_deadline;
         time_point total_deadline;
         duration idle{};
@@ -323,7 +338,9 @@ private:
     void fire(serial request, record& r, stop_cause cause, std::string_view reason);
     void drop_nested(record& r);
     void end_record(record_table::iterator at);
-    void settle_call(serial call, call_outcome outcome);
+    bool may_call(serial parent, stream_id& on, call_outcome& why);
+    serial send_call(serial id, serial parent, stream_id on, std::string_view method, std::string_view params,
+                     const call_options& options);
     void erase_call(std::unordered_map<serial, outbound>::iterator at);
     void arm(serial call, outbound& c);
     void tell_cancelled(serial call, stream_id on, std::string_view reason);

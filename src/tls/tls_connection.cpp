@@ -1,5 +1,7 @@
 #include "tls/tls_connection.hpp"
 
+#include "tls/certificate_refusal.hpp"
+
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -32,8 +34,8 @@ constexpr std::string_view answer_to_plain_http =
 /// listener is called from inside it.
 class tls_connection::stream final : public connection::listener, public std::enable_shared_from_this<stream> {
 public:
-    stream(loop& l, std::unique_ptr<connection> raw, const tls_context& context, duration last_words)
-        : loop_(l), raw_(std::move(raw)), session_(context.new_session()), last_words_(last_words) {
+    stream(loop& l, std::unique_ptr<connection> raw, session s, duration last_words)
+        : loop_(l), raw_(std::move(raw)), session_(std::move(s)), last_words_(last_words) {
         BIO* wire = BIO_new(bio_method());
         if (!wire) throw std::runtime_error("cannot begin a TLS connection: " + take_reason());
         BIO_set_data(wire, this);
@@ -46,6 +48,7 @@ public:
         if (closed_) return;
         raw_->start(*this);
         user_ = &l;
+        if (to_begin()) post_turn();  // not at once: it may fail, and from inside start nobody is told
     }
     written write(std::string_view bytes);
     void pause() noexcept {
@@ -70,6 +73,9 @@ private:
     static long control_wire(BIO*, int command, long, void*);
 
     bool reading() const noexcept { return user_ && !failed_ && !paused_ && !input_ended_; }
+    /// We are a client that has not said hello yet.
+    bool to_begin() const noexcept { return !SSL_is_server(session_.get()) && SSL_in_before(session_.get()) == 1; }
+    void post_turn();
     void take_turn();
     void advance(std::string_view cipher);
     bool step();
@@ -233,11 +239,18 @@ bool tls_connection::stream::step() {
 
 void tls_connection::stream::stopped(int result) {
     int why = SSL_get_error(session_.get(), result);
-    bool plain_http =
-        ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_SSL && ERR_GET_REASON(ERR_peek_error()) == SSL_R_HTTP_REQUEST;
+    unsigned long error = ERR_peek_last_error();
+    int tls_error = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
     std::string reason = why == SSL_ERROR_WANT_READ ? std::string() : take_reason();
-    if (plain_http) output_ += answer_to_plain_http;  // OpenSSL has said nothing: an alert would not be understood
-    flush();                                          // the next part of a handshake, or an alert
+    if (SSL_is_server(session_.get())) {
+        // OpenSSL has said nothing: an alert would not be understood.
+        if (tls_error == SSL_R_HTTP_REQUEST) output_ += answer_to_plain_http;
+    } else if (tls_error == SSL_R_CERTIFICATE_VERIFY_FAILED) {
+        reason = certificate_refusal(session_.get());
+    } else if (tls_error == SSL_R_WRONG_VERSION_NUMBER && !handshaken_) {
+        reason += " (does this port speak TLS?)";
+    }
+    flush();  // the next part of a handshake, or an alert
     if (!output_failure_.empty()) return fail(output_failure_);
     if (why == SSL_ERROR_WANT_READ) return;
     if (why == SSL_ERROR_ZERO_RETURN) return tell_end();
@@ -260,7 +273,11 @@ void tls_connection::stream::fail(std::string cause) {
 
 void tls_connection::stream::resume() {
     if (!std::exchange(paused_, false) || !user_ || failed_ || input_ended_) return;
-    if (advancing_ || (held_.empty() && !raw_ended_)) return raw_->resume();
+    if (advancing_ || (held_.empty() && !raw_ended_ && !to_begin())) return raw_->resume();
+    post_turn();
+}
+
+void tls_connection::stream::post_turn() {
     if (std::exchange(turn_posted_, true)) return;
     loop_.post([weak = weak_from_this()] {
         if (auto self = weak.lock()) self->take_turn();
@@ -366,9 +383,12 @@ void tls_connection::stream::stop_lingering() {
 
 // ---- the face ----
 
+tls_connection::tls_connection(loop& l, std::unique_ptr<connection> raw, session s, duration last_words)
+    : stream_(std::make_shared<stream>(l, std::move(raw), std::move(s), last_words)) {}
+
 tls_connection::tls_connection(loop& l, std::unique_ptr<connection> raw, const tls_context& context,
                                duration last_words)
-    : stream_(std::make_shared<stream>(l, std::move(raw), context, last_words)) {}
+    : tls_connection(l, std::move(raw), context.new_session(), last_words) {}
 
 tls_connection::~tls_connection() { stream_->close(); }
 

@@ -32,12 +32,6 @@ struct free_key {
     void operator()(EVP_PKEY* k) const noexcept { EVP_PKEY_free(k); }
 };
 
-[[noreturn]] void refuse(const std::string& what) { throw std::runtime_error(what + ": " + take_reason()); }
-
-void require(bool done, const char* what) {
-    if (!done) refuse(what);
-}
-
 /// The text of a small file. Wiped afterwards: it may be a key.
 class secret_text {
 public:
@@ -112,8 +106,6 @@ void use_files(SSL_CTX* to, const tls_files& files) {
     if (SSL_CTX_use_PrivateKey(to, key.get()) != 1) refuse(not_a_key);
 }
 
-constexpr std::string_view http_1_1 = "http/1.1";
-
 int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, const unsigned char* offered,
                     unsigned int offered_size, void*) {
     std::string_view left(reinterpret_cast<const char*>(offered), offered_size);
@@ -128,23 +120,6 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, con
     }
     // RFC 7301 asks for the alert. Going on would also let a page made for another protocol's server talk to ours.
     return SSL_TLSEXT_ERR_ALERT_FATAL;
-}
-
-void set_rules(SSL_CTX* to) {
-    require(SSL_CTX_set_min_proto_version(to, TLS1_2_VERSION) == 1, "keel: OpenSSL refuses TLS 1.2");
-    SSL_CTX_set_options(to, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
-    SSL_CTX_set_security_level(to, 2);  // at least 112 bits: no short keys, no SHA-1
-    // For TLS 1.2; those of 1.3 are all of this kind.
-    require(SSL_CTX_set_cipher_list(to,
-                                    "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256:"
-                                    "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384:"
-                                    "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305") == 1,
-            "keel: OpenSSL refuses our ciphers");
-    // Sessions are resumed by tickets, which the client keeps. A cache here would be memory that clients make us keep.
-    SSL_CTX_set_session_cache_mode(to, SSL_SESS_CACHE_OFF);
-    SSL_CTX_set_mode(to, SSL_MODE_RELEASE_BUFFERS);  // an idle connection has no record buffers
-    SSL_CTX_set_mode(to, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
-    SSL_CTX_set_alpn_select_cb(to, choose_protocol, nullptr);
 }
 
 }  // namespace
@@ -182,9 +157,6 @@ struct tls_context::stamp {
     one key;
 };
 
-void free_session::operator()(ssl_st* s) const noexcept { SSL_free(s); }
-void tls_context::free_rules::operator()(ssl_ctx_st* c) const noexcept { SSL_CTX_free(c); }
-
 tls_context::tls_context(tls_files files)
     : files_(std::move(files)), rules_(nullptr), tried_(std::make_unique<const stamp>(files_)) {
     rules_ = read(files_);
@@ -192,11 +164,12 @@ tls_context::tls_context(tls_files files)
 
 tls_context::~tls_context() = default;
 
-tls_context::rules tls_context::read(const tls_files& files) {
+rules tls_context::read(const tls_files& files) {
     ERR_clear_error();
     rules made(SSL_CTX_new(TLS_server_method()));
     require(made != nullptr, "keel: OpenSSL cannot make a TLS context");
-    set_rules(made.get());
+    set_common_rules(made.get());
+    SSL_CTX_set_alpn_select_cb(made.get(), choose_protocol, nullptr);
     use_files(made.get(), files);
     return made;
 }
@@ -236,20 +209,6 @@ session tls_context::new_session() const {
     if (!made) refuse("cannot begin a TLS connection");
     SSL_set_accept_state(made.get());
     return made;
-}
-
-std::string take_reason() {
-    // What TLS itself says is the most telling, and the last of it most of all. In other matters the first error is the
-    // cause, and those after it say where it was noticed.
-    unsigned long chosen = 0;
-    while (unsigned long error = ERR_get_error()) {
-        if (chosen == 0 || ERR_GET_LIB(error) == ERR_LIB_SSL) chosen = error;
-    }
-    if (chosen == 0) return "no reason given";
-    if (const char* reason = ERR_reason_error_string(chosen)) return reason;
-    char text[256];
-    ERR_error_string_n(chosen, text, sizeof text);
-    return text;
 }
 
 }  // namespace keel::tls

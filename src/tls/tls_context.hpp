@@ -2,13 +2,11 @@
 
 // What a server needs to speak TLS: its certificate, its key and the rules, read from files that may change.
 
+#include "tls/tls_session.hpp"
+
 #include <memory>
 #include <mutex>
 #include <string>
-
-// OpenSSL's own names for SSL and SSL_CTX: its headers stay in the .cpp files.
-struct ssl_st;
-struct ssl_ctx_st;
 
 namespace keel::tls {
 
@@ -17,11 +15,6 @@ struct tls_files {
     std::string certificate_chain = {};
     std::string private_key = {};
 };
-
-struct free_session {
-    void operator()(ssl_st*) const noexcept;
-};
-using session = std::unique_ptr<ssl_st, free_session>;
 
 /// Server side: TLS 1.2 and 1.3, ciphers with forward secrecy and authenticated encryption only, no compression, no
 /// renegotiation, no early data. Of application protocols it knows "http/1.1": a client that offers others only is
@@ -51,10 +44,6 @@ public:
     session new_session() const;
 
 private:
-    struct free_rules {
-        void operator()(ssl_ctx_st*) const noexcept;
-    };
-    using rules = std::unique_ptr<ssl_ctx_st, free_rules>;
     /// What tells one state of the two files from another.
     struct stamp;
 
@@ -67,8 +56,5 @@ private:
     rules rules_;
     std::unique_ptr<const stamp> tried_;
 };
-
-/// Why OpenSSL's last call on this thread failed, in its words; forgets it.
-std::string take_reason();
 
 }  // namespace keel::tls

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether score.py is as strict as it says."""
+"""Whether score.py is as strict as it says, and run_client.py leaves out no more than it says."""
 
 import json
 import sys
@@ -9,6 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import run_client  # noqa: E402
 import score  # noqa: E402
 
 
@@ -53,6 +54,21 @@ class Score(unittest.TestCase):
             (twice / "checks.json").write_text("[]")
             with self.assertRaises(ValueError):
                 score.read(folder)
+
+
+class ClientRuns(unittest.TestCase):
+    def test_only_what_is_named_is_left_out(self):
+        known = {"initialize": ["2025-06-18", "2025-11-25"], "auth/dpop": ["extension"], "author": ["extension"]}
+        for of, chosen in (("2025-11-25", ["initialize"]), ("extension", ["author"]), ("", ["initialize", "author"])):
+            run = run_client.Run("run", run_client.NEW, len(chosen), of)
+            self.assertEqual(run_client.chosen_by(run, known), chosen)
+
+    def test_only_being_late_is_a_reason_to_try_again(self):
+        late = check("client-sse-retry-timing", "WARNING", details={"slightlyLate": True})
+        early = check("client-sse-retry-timing", "FAILURE", details={"slightlyLate": False})
+        self.assertTrue(run_client.only_late([GOOD, late]))
+        for checks in ([GOOD], [early], [late, check("client-sse-last-event-id", "WARNING", details={})]):
+            self.assertFalse(run_client.only_late(checks))
 
 
 if __name__ == "__main__":

@@ -218,6 +218,39 @@ TEST_CASE("a session is resumed by its ticket, and not across a reload") {
     CHECK(talk("-sess_in").find("\nNew, TLSv1.3") != std::string::npos);
 }
 
+TEST_CASE("our own client and our own server, over a real socket") {
+    echo_server<on_epoll> server;
+    auto begin = [&](std::string_view host) {
+        return std::make_unique<tls::tls_connection>(
+            server.on.loop(),
+            std::make_unique<transport::fd_connection>(server.on.loop(), descriptor(connect_to(server.at->port())),
+                                                       "tcp there"),
+            common_trust().new_session(host));
+    };
+    auto client = begin("127.0.0.1");
+    CHECK(client->describe() == "tls there");
+    recorder heard;
+    std::string said = numbers(2'000'000);
+    std::size_t sent = 0;
+    auto send = [&] { sent += client->write(std::string_view(said).substr(sent)).bytes; };
+    heard.when_writable = send;
+    client->start(heard);
+    send();
+    server.on.until([&] { return heard.input.size() == said.size() || heard.failures > 0; });
+    CHECK(heard.input == said);
+    client->close();
+    server.on.until([&] { return server.guests.empty(); });
+    CHECK(server.causes == std::vector<std::string>{"ended"});
+
+    recorder stranger;
+    client = begin("other.example");
+    client->start(stranger);
+    server.on.until([&] { return stranger.failures > 0 && server.guests.empty(); });
+    CHECK(stranger.failure ==
+          "the TLS handshake failed: the certificate of other.example is refused: it is for localhost, 127.0.0.1");
+    CHECK(server.causes.back().find("alert bad certificate") != std::string::npos);
+}
+
 TEST_CASE("plain HTTP on a TLS port gets its answer and the end, from a socket") {
     echo_server<on_epoll> server;
     descriptor plain(connect_to(server.at->port()));

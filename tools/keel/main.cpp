@@ -1,24 +1,35 @@
 // The keel command.
 
 #include "demo.hpp"
+#include "run.hpp"
 
 #include <keel/server.hpp>
 #include <keel/version.hpp>
 
 #include <cstdio>
+#include <string>
 #include <string_view>
 
 namespace {
 
-constexpr const char* help =
-    "keel, the Model Context Protocol for C++\n"
-    "\n"
-    "Usage: keel COMMAND [options]\n"
-    "\n"
-    "  demo     serve one of each feature, to try them: tools, resources, prompts, completion,\n"
-    "           subscriptions, questions to the user (keel demo --help says where and how)\n"
-    "  version  print the version\n"
-    "  help     this text\n";
+std::string help() {
+    return "keel, the Model Context Protocol for C++\n"
+           "\n"
+           "Usage: keel COMMAND [arguments] [options]\n"
+           "\n"
+           "Talking to a server (keel COMMAND --help says how):\n" +
+           keel::command::list_of_commands() +
+           "\n"
+           "  keel tools -- ./my-server                           a program\n"
+           "  keel call add a=1 b=2 --url http://127.0.0.1:8848/mcp\n"
+           "                                                      over HTTP; or --unix PATH, --tcp HOST:PORT\n"
+           "\n"
+           "Others:\n"
+           "  demo       serve one of each feature, to try them: tools, resources, prompts, completion,\n"
+           "             subscriptions, questions to the user (keel demo --help says where and how)\n"
+           "  version    print the version\n"
+           "  help       this text\n";
+}
 
 int demo(int argc, char** argv) {
     keel::server server({.name = "keel-demo",
@@ -35,12 +46,19 @@ int demo(int argc, char** argv) {
 int main(int argc, char** argv) {
     std::string_view command = argc > 1 ? argv[1] : "help";
     if (command == "demo") return demo(argc - 1, argv + 1);
+    if (const auto* found = keel::command::find_command(command)) return keel::command::run(*found, argc - 1, argv + 1);
     if (command == "version" || command == "--version") {
         std::puts("keel " KEEL_VERSION);
         return 0;
     }
     bool asked = command == "help" || command == "--help" || command == "-h";
+    if (asked && argc > 2) {
+        if (const auto* found = keel::command::find_command(argv[2])) {
+            std::fputs(keel::command::help_of(*found).c_str(), stdout);
+            return 0;
+        }
+    }
     if (!asked) std::fprintf(stderr, "keel: unknown command: %s\n\n", argv[1]);
-    std::fputs(help, asked && argc > 1 ? stdout : stderr);
+    std::fputs(help().c_str(), asked && argc > 1 ? stdout : stderr);
     return asked && argc > 1 ? 0 : 2;
 }

@@ -1,0 +1,172 @@
+// What the server asks of us: by a request of its own, or in a round of 2026-07-28.
+
+#include "client/engine.hpp"
+#include "client/form_check.hpp"
+#include "client/on_worker.hpp"
+#include "client/session.hpp"
+#include "protocol/messages.hpp"
+#include "protocol/revisions.hpp"
+
+#include <keel/context.hpp>
+
+namespace keel::detail {
+
+namespace {
+
+[[noreturn]] void refuse(int code, const std::string& why) { throw keel::error(code, why); }
+
+[[noreturn]] void refuse_method(std::string_view method) {
+    refuse(error_code::method_not_found, "this client cannot be asked for " + rpc::printable(method));
+}
+
+template <class T>
+T read(const json::value& params) {
+    T into{};
+    decode_error why;
+    if (!decode(params, into, why, "params")) refuse(error_code::invalid_params, why.message());
+    return into;
+}
+
+template <class Answer, class Question>
+task<Answer> run(const question_handler<Answer, Question>& handler, worker_pool* pool, std::shared_ptr<loop> home,
+                 asked_by who, Question question) {
+    if (handler.task_function()) co_return co_await handler.task_function()(std::move(who), std::move(question));
+    std::function<Answer()> work = [f = handler.function(), who = std::move(who), q = std::move(question)] {
+        return f(who, q);
+    };
+    client_side::on_worker<Answer> wait(*pool, std::move(home), std::move(work));
+    co_return co_await wait;
+}
+
+}  // namespace
+
+protocol::client_capabilities client_engine::capabilities(bool modern) const {
+    protocol::client_capabilities can;
+    if (offers_roots()) {
+        can.roots.emplace();
+        if (!modern) can.roots->list_changed = true;
+    }
+    if (options.on_sampling) {
+        can.sampling.emplace();
+        if (options.sampling_with_tools) can.sampling->tools = json::object();
+    }
+    if (options.on_form || options.on_url) {
+        can.elicitation.emplace();
+        if (options.on_form) can.elicitation->form = json::object();
+        if (options.on_url) can.elicitation->url = json::object();
+    }
+    can.extensions = options.extensions;
+    return can;
+}
+
+void client_engine::remember_elicitation(std::string id) {
+    constexpr std::size_t most = 1000;
+    if (open_elicitations_.size() < most) open_elicitations_.insert(std::move(id));
+}
+
+task<json::value> client_engine::answer(std::string method, json::value params, protocol::revision rev,
+                                        std::stop_token token) {
+    auto self = shared_from_this();
+    asked_by who(facts().about.name, std::move(token));
+    if (method == "roots/list") {
+        if (!offers_roots()) refuse_method(method);
+        protocol::list_roots_result all;
+        all.roots = roots();
+        co_return protocol::encode_for(rev, all);
+    }
+    if (method == "sampling/createMessage") {
+        if (!options.on_sampling) refuse_method(method);
+        sampling_request request = read<sampling_request>(params);
+        if (auto problem = client_side::fit_sampling(rev, options.sampling_with_tools, params, request)) {
+            refuse(error_code::invalid_params, *problem);
+        }
+        sampling_result result =
+            co_await run(options.on_sampling, &workers(), on, std::move(who), std::move(request));
+        co_return protocol::encode_for(rev, result);
+    }
+    bool elicits = method == "elicitation/create" && protocol::has_elicitation(rev);
+    if (!elicits || (!options.on_form && !options.on_url)) refuse_method(method);
+    std::string_view mode = params["mode"].if_string().value_or("form");  // ELI-03
+    protocol::elicit_result result;
+    if (mode == "url") {
+        if (!options.on_url) refuse(error_code::invalid_params, "this client takes no URLs");
+        auto asked = read<protocol::elicit_url_params>(params);
+        if (!asked.elicitation_id.empty()) remember_elicitation(asked.elicitation_id);
+        url_question question;
+        question.message = std::move(asked.message);
+        question.url = std::move(asked.url);
+        question.id = std::move(asked.elicitation_id);
+        question.meta = std::move(asked.meta);
+        result.action = co_await run(options.on_url, &workers(), on, std::move(who), std::move(question));
+        co_return protocol::encode_for(rev, result);
+    }
+    if (mode != "form") refuse(error_code::invalid_params, "no such mode: " + rpc::printable(mode));
+    if (!options.on_form) refuse(error_code::invalid_params, "this client takes no forms");
+    auto asked = read<protocol::elicit_form_params>(params);
+    form_question question;
+    question.message = std::move(asked.message);
+    question.schema = asked.requested_schema;
+    question.meta = std::move(asked.meta);
+    form_answer given = co_await run(options.on_form, &workers(), on, std::move(who), std::move(question));
+    if (auto problem = client_side::fit_form(asked.requested_schema, given)) {
+        refuse(error_code::internal, "the answer does not fit the form: " + *problem);
+    }
+    result.action = given.action;
+    result.content = std::move(given.values);
+    co_return protocol::encode_for(rev, result);
+}
+
+// ---- what the server tells ----
+
+void client_engine::heard(session& from, std::string_view method, const json::value& params) {
+    cache.on_notification(method, params);
+    auto changed = [&](change::kind what, list_kind which) {
+        if (which == list_kind::tools) tools.forget();
+        change c;
+        c.what = what;
+        from.tell(c, params);
+        if (options.on_list_changed) {
+            contain("callback for changed lists", [&] { options.on_list_changed(which); });
+        }
+    };
+    if (method == "notifications/tools/list_changed") return changed(change::kind::tools, list_kind::tools);
+    if (method == "notifications/prompts/list_changed") return changed(change::kind::prompts, list_kind::prompts);
+    if (method == "notifications/resources/list_changed") {
+        return changed(change::kind::resources, list_kind::resources);
+    }
+    if (method == "notifications/resources/updated") {
+        auto uri = params["uri"].if_string();
+        if (!uri) return;
+        change c;
+        c.what = change::kind::resource;
+        c.uri = *uri;
+        from.tell(c, params);
+        if (options.on_resource_updated) {
+            contain("callback for changed resources", [&] { options.on_resource_updated(*uri); });
+        }
+        return;
+    }
+    if (method == "notifications/message") {
+        if (!options.on_log) return;
+        protocol::log_message_params said;
+        decode_error why;
+        if (!decode(params, said, why)) return log(log_level::info, "an unreadable log message: " + why.message());
+        server_log entry;
+        entry.level = said.level;
+        entry.logger = std::move(said.logger);
+        entry.data = std::move(said.data);
+        return contain("callback for log messages", [&] { options.on_log(entry); });
+    }
+    if (method == "notifications/subscriptions/acknowledged") return from.acknowledge(params);
+    if (method == "notifications/elicitation/complete") {
+        auto id = params["elicitationId"].if_string();
+        if (!id || open_elicitations_.erase(std::string(*id)) == 0) return;  // ELI-16
+        if (options.on_elicitation_complete) {
+            contain("callback for elicitations", [&] { options.on_elicitation_complete(*id); });
+        }
+        return;
+    }
+    if (options.on_notification) contain("notification callback", [&] { options.on_notification(method, params); });
+}
+
+}  // namespace keel::detail

@@ -1,0 +1,261 @@
+// Requests to the server: one at a time, in rounds where it has questions of its own, and from the cache.
+
+#include "async/bounded.hpp"
+#include "client/engine.hpp"
+#include "client/session.hpp"
+#include "protocol/messages.hpp"
+#include "protocol/methods.hpp"
+
+#include <keel/context.hpp>
+
+namespace keel::detail {
+
+namespace {
+
+// Waits for the event on its own: whoever awaits this may give it up.
+task<void> end_of(std::shared_ptr<client_side::session> s) { co_await s->over; }
+
+progress_report report_of(const json::value& params) {
+    progress_report r;
+    r.progress = params["progress"].if_double().value_or(0);
+    r.total = params["total"].if_double();
+    r.message = params["message"].if_string().value_or("");
+    return r;
+}
+
+void append_members(std::string& text, const json::value& object) {
+    if (object.is_null()) return;
+    if (!object.is_object()) throw std::invalid_argument("keel: _meta is an object");
+    for (const json::member& each : object.members()) {
+        if (!text.empty()) text += ',';
+        if (!json::write(text, each.name)) throw std::invalid_argument("keel: a key of _meta is not UTF-8");
+        text += ':';
+        if (!json::write(text, each.content)) throw std::invalid_argument("keel: _meta cannot be expressed in JSON");
+    }
+}
+
+/// What a result of 2026-07-28 is (BASE-11, BASE-12).
+enum class result_kind : unsigned char { complete, questions };
+
+result_kind kind_of(const json::value& result, std::string_view method) {
+    const json::value* type = result.find("resultType");
+    if (!type) return result_kind::complete;
+    std::string_view name = type->if_string().value_or("");
+    if (name == "complete") return result_kind::complete;
+    if (name == "input_required" && protocol::may_ask(protocol::find_method(method))) return result_kind::questions;
+    throw keel::error(error_kind::bad_message, "a result of a type that is not known here: " + rpc::printable(name));
+}
+
+protocol::input_required_result questions_of(const json::value& result) {
+    protocol::input_required_result r;
+    decode_error why;
+    if (!decode(result, r, why)) {
+        throw keel::error(error_kind::bad_message, "the server asks for something unreadable: " + why.message());
+    }
+    constexpr std::size_t most_questions = 100;
+    if (r.input_requests.size() > most_questions) {
+        throw keel::error(error_kind::bad_message, "the server asks too many questions at once");
+    }
+    if (r.input_requests.empty() && !r.request_state) {
+        throw keel::error(error_kind::bad_message, "the server wants to be asked again, but does not say what it needs");
+    }
+    return r;
+}
+
+std::string members_for(const std::map<std::string, json::value>& answers, const std::optional<std::string>& state) {
+    std::string text;
+    if (!answers.empty()) {
+        text += R"("inputResponses":{)";
+        bool first = true;
+        for (const auto& [key, answer] : answers) {
+            if (!std::exchange(first, false)) text += ',';
+            text += json::to_string(key) + ':' + json::to_string(answer);
+        }
+        text += '}';
+    }
+    if (state) {
+        if (!text.empty()) text += ',';
+        text += R"("requestState":)" + json::to_string(*state);
+    }
+    return text;
+}
+
+/// The token that handlers see: it fires when the call is over, however it ends.
+struct token_until_exit {
+    token_until_exit() = default;
+    token_until_exit(const token_until_exit&) = delete;
+    token_until_exit& operator=(const token_until_exit&) = delete;
+    ~token_until_exit() { source.request_stop(); }
+    std::stop_source source;
+};
+
+}  // namespace
+
+// ---- one request ----
+
+task<std::string> client_engine::text_of_loss(session_ptr s, std::string said) {
+    // How a child ended is known a moment after its pipe has closed.
+    if (!s->over.is_set()) {
+        bounded_run<void> wait(end_of(s), options.limits.child_exit, {});
+        try {
+            co_await wait;
+        } catch (const cancelled&) {
+            if (wait.how() == given_up::no) throw;
+        }
+    }
+    if (s->cause().empty()) co_return said;
+    co_return "connection closed: " + s->cause();
+}
+
+task<json::value> client_engine::ask(session_ptr s, outgoing_call what) {
+    rpc::peer::call_options_with_progress how;
+    how.idle = what.how.idle;
+    how.total = what.how.total;
+    how.want_progress = what.progress;
+    how.name = what.name;
+    if (!what.how.headers.empty()) how.headers = &what.how.headers;
+    if (what.how.on_progress) {
+        how.on_progress = [&what](const json::value& params) { what.how.on_progress(report_of(params)); };
+    }
+    std::string meta = s->meta();
+    if (!what.how.meta.is_null()) append_members(meta, what.how.meta);
+    std::optional<std::string> loss;
+    try {
+        json::value result = co_await rpc::peer::ask(s->shared_peer(), std::string(what.method),
+                                                     std::move(what.members), std::move(meta), std::move(how));
+        failed_restarts_ = 0;
+        co_return result;
+    } catch (const keel::error& e) {
+        if (e.code() == error_code::url_elicitation_required) {
+            for (const json::value& each : e.data()["elicitations"].items()) {
+                if (auto id = each["elicitationId"].if_string()) remember_elicitation(std::string(*id));
+            }
+        }
+        if (e.kind() != error_kind::closed) throw;
+        loss = e.what();
+    }
+    std::string why = co_await text_of_loss(s, std::move(*loss));
+    throw keel::error(error_kind::closed, why);
+}
+
+// ---- rounds ----
+
+task<std::string> client_engine::answer_all(session_ptr s, json::value result, unsigned round) {
+    protocol::input_required_result asked = questions_of(result);
+    if (asked.input_requests.empty()) {
+        // Nothing is asked: the server wants us to come back a little later.
+        constexpr duration shortest = std::chrono::milliseconds(50);
+        co_await sleep_for(std::min<duration>(shortest * (1u << std::min(round, 4u)), shortest * 5));
+        co_return members_for({}, asked.request_state);
+    }
+    token_until_exit token;
+    std::map<std::string, json::value> answers;
+    auto answer_one = [this, &answers, &token, &s](const std::string& key,
+                                                   const protocol::input_request& q) -> task<void> {
+        std::string method = q.method;
+        json::value params = q.params;
+        std::string problem;
+        try {
+            answers[key] =
+                co_await answer(std::move(method), std::move(params), s->revision(), token.source.get_token());
+            co_return;
+        } catch (const cancelled&) {
+            throw;
+        } catch (const std::exception& e) {
+            problem = e.what();
+        }
+        throw keel::error(error_kind::unavailable, "the server's question '" + rpc::printable(key) +
+                                                       "' could not be answered: " + rpc::printable(problem, 500));
+    };
+    auto all = [&](scope& together) -> task<void> {
+        for (const auto& [key, q] : asked.input_requests) together.spawn(answer_one(key, q));
+        co_return;
+    };
+    co_await with_scope(all);
+    co_return members_for(answers, asked.request_state);
+}
+
+task<json::value> client_engine::ask_in_rounds(outgoing_call what, bool* asked_back) {
+    auto self = shared_from_this();
+    session_ptr s = co_await ready();
+    if (!s->modern()) co_return co_await ask(std::move(s), std::move(what));
+    if (!protocol::may_ask(protocol::find_method(what.method))) {
+        std::string method(what.method);
+        json::value result = co_await ask(s, std::move(what));
+        (void)kind_of(result, method);
+        co_return result;
+    }
+    std::string members = what.members;
+    for (unsigned round = 0;; ++round) {
+        outgoing_call next = what;
+        next.members = members;
+        json::value result = co_await ask(s, std::move(next));
+        if (kind_of(result, what.method) == result_kind::complete) co_return result;
+        if (asked_back) *asked_back = true;
+        if (round + 1 >= options.max_rounds) {
+            throw keel::error(error_kind::unavailable,
+                              "the server is still asking after " + std::to_string(round + 1) + " rounds");
+        }
+        // Each round brings its own answers, and nothing of the round before (MRTR-10, MRTR-13).
+        std::string more = co_await answer_all(s, std::move(result), round);
+        members = what.members;
+        if (!members.empty() && !more.empty()) members += ',';
+        members += more;
+    }
+}
+
+task<request_round> client_engine::ask_once(outgoing_call what, round_answers answers) {
+    session_ptr s = co_await ready();
+    std::string more = members_for(answers.answers, answers.state);
+    if (!what.members.empty() && !more.empty()) what.members += ',';
+    what.members += more;
+    std::string method(what.method);
+    json::value result = co_await ask(s, std::move(what));
+    request_round round;
+    if (!s->modern() || kind_of(result, method) == result_kind::complete) {
+        round.result = std::move(result);
+        co_return round;
+    }
+    protocol::input_required_result asked = questions_of(result);
+    for (auto& [key, q] : asked.input_requests) {
+        input_question& into = round.questions[key];
+        into.method = std::move(q.method);
+        into.params = std::move(q.params);
+    }
+    round.state = std::move(asked.request_state);
+    co_return round;
+}
+
+// ---- the cache ----
+
+task<json::value> client_engine::ask_cached(outgoing_call what, json::value params) {
+    auto self = shared_from_this();
+    session_ptr s = co_await ready();
+    bool cacheable = options.cache.enabled && s->modern() && what.how.meta.is_null();
+    if (!cacheable) co_return co_await ask_in_rounds(std::move(what));
+    std::string who;
+    for (const auto& [name, value] : what.how.headers) who += name + ':' + value + '\n';
+    std::string method(what.method);
+    if (what.how.from_cache) {
+        if (auto known = cache.find(method, params, who, on->now())) co_return *known;
+    }
+    std::uint64_t moment = cache.moment();
+    bool asked_back = false;
+    json::value result = co_await ask_in_rounds(std::move(what), &asked_back);
+    if (!asked_back) cache.keep(method, params, who, result, on->now(), moment);
+    co_return result;
+}
+
+void client_engine::notify(std::string_view method, const json::value& params) {
+    if (!current_ || !current_->open()) return;
+    json::value given = params;
+    if (current_->modern()) {
+        json::value meta = given["_meta"];
+        json::value ours = json::parse("{" + current_->meta() + "}");
+        for (const json::member& each : ours.members()) meta.set(each.key(), each.content);
+        given.set("_meta", std::move(meta));
+    }
+    current_->peer().notify(method, given.is_null() ? std::string() : json::to_string(given), false);
+}
+
+}  // namespace keel::detail

@@ -1,0 +1,48 @@
+#include <keel/call.hpp>
+
+#include <keel/error.hpp>
+
+#include <utility>
+
+namespace keel {
+
+namespace {
+
+/// The text of all text blocks, each on lines of its own. Nothing when there is no such block.
+std::optional<std::string> text_of(const tool_result& r) {
+    std::optional<std::string> text;
+    for (const content& block : r.content) {
+        if (block.type() != "text") continue;
+        if (text) text->append("\n").append(block.text());
+        else text = block.text();
+    }
+    return text;
+}
+
+}  // namespace
+
+tool_failed::tool_failed(tool_result r)
+    : std::runtime_error(text_of(r).value_or("the tool has failed and does not say why")),
+      result_(std::make_shared<const tool_result>(std::move(r))) {}
+
+namespace detail {
+
+json::value value_of(const tool_result& r, bool wants_text) {
+    std::optional<std::string> text;
+    // Where text is wanted, an object can only disappoint; servers that give one say the same in text beside it.
+    if (!r.structured || (wants_text && !r.structured->is_string())) text = text_of(r);
+    if (!text) return r.structured.value_or(json::value());
+    if (wants_text) return json::value(*text);
+    json::document document;
+    const json::value* read = document.read(*text);
+    // Copied out of the document. Text that is no JSON stays text: whoever decodes it says what was expected instead.
+    return read ? json::value(*read) : json::value(*text);
+}
+
+void throw_unexpected_result(const decode_error& e) {
+    throw error(error_kind::bad_message, "the tool's result is not what was expected: " + e.message());
+}
+
+}  // namespace detail
+
+}  // namespace keel

@@ -1,0 +1,193 @@
+#include <keel/client.hpp>
+
+#include "async/bounded.hpp"
+#include "async/elsewhere.hpp"
+#include "async/epoll_loop.hpp"
+#include "client/engine.hpp"
+#include "client/session.hpp"
+
+#include <future>
+
+namespace keel {
+
+using detail::client_engine;
+using engine_ptr = std::shared_ptr<client_engine>;
+
+namespace {
+
+template <class T>
+task<T> with_token(task<T> work, std::stop_token stop) {
+    if (!stop.stop_possible()) co_return co_await std::move(work);
+    detail::bounded_run<T> run(std::move(work), duration::max(), std::move(stop));
+    try {
+        co_return co_await run;
+    } catch (const cancelled&) {
+        if (run.how() != given_up::stopped) throw;
+    }
+    throw keel::error(error_kind::cancelled, "given up by the caller");
+}
+
+/// On the engine's loop, wherever it is awaited.
+template <class T>
+task<T> on_engine(engine_ptr e, task<T> work, std::stop_token stop = {}) {
+    if (!e) throw std::logic_error("keel: this client was moved from");
+    if (stop.stop_possible()) work = with_token(std::move(work), std::move(stop));
+    co_return co_await run_on(e->on, std::move(work));
+}
+
+}  // namespace
+
+client::client(server_target where, client_options options) {
+    auto own = epoll_loop::create();
+    auto connector = client_access::connector_of(where);
+    engine_ = std::make_shared<client_engine>(own, std::move(connector), std::move(options));
+    engine_->own_loop = own;
+    engine_->thread = std::thread([own] { own->run(); });
+}
+
+client::client(std::shared_ptr<loop> on, server_target where, client_options options)
+    : engine_(std::make_shared<client_engine>(std::move(on), client_access::connector_of(where), std::move(options))) {}
+
+namespace {
+
+// Closes an engine and calls `done` when it is closed. On its loop.
+void close_engine(const engine_ptr& e, std::function<void()> done) {
+    struct closing {
+        explicit closing(loop& l) : line(l) {}
+        detail::activity line;
+    };
+    auto c = std::make_shared<closing>(*e->on);
+    detail::start(c->line, e->close(), [c, e, done = std::move(done)](detail::outcome<void>) { done(); });
+}
+
+void end_engine(engine_ptr e) {
+    if (!e) return;
+    if (!e->own_loop) {
+        e->on->post([e] { close_engine(e, [] {}); });
+        return;
+    }
+    auto own = e->own_loop;
+    std::thread thread = std::move(e->thread);
+    auto work = [e, own] { close_engine(e, [own] { own->stop(); }); };
+    own->post(work);
+    if (own->here()) {
+        // In a callback of its own: there is nobody to wait. What runs ends by itself.
+        thread.detach();
+        return;
+    }
+    thread.join();
+    own->end();
+}
+
+}  // namespace
+
+client::~client() { end_engine(std::move(engine_)); }
+client::client(client&&) noexcept = default;
+client& client::operator=(client&& other) noexcept {
+    if (this != &other) {
+        end_engine(std::move(engine_));
+        engine_ = std::move(other.engine_);
+    }
+    return *this;
+}
+
+task<void> client::connect() { return on_engine(engine_, engine_->connect()); }
+task<void> client::close() { return on_engine(engine_, engine_->close()); }
+bool client::connected() const { return engine_ && engine_->connected(); }
+server_facts client::server() const { return engine_->facts(); }
+std::string client::describe() const { return engine_->where->describe(); }
+
+task<std::vector<tool>> client::list_tools(call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->list_all<tool>(std::move(how)), std::move(stop));
+}
+task<page<tool>> client::list_tools_page(std::optional<std::string> cursor, call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->list_page<tool>(std::move(cursor), std::move(how)), std::move(stop));
+}
+task<tool_result> client::call_tool(std::string name, json::value arguments, call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->call_tool(std::move(name), std::move(arguments), std::move(how)),
+                     std::move(stop));
+}
+task<std::vector<resource>> client::list_resources(call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->list_all<resource>(std::move(how)), std::move(stop));
+}
+task<page<resource>> client::list_resources_page(std::optional<std::string> cursor, call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->list_page<resource>(std::move(cursor), std::move(how)), std::move(stop));
+}
+task<std::vector<resource_template>> client::list_resource_templates(call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->list_all<resource_template>(std::move(how)), std::move(stop));
+}
+task<page<resource_template>> client::list_resource_templates_page(std::optional<std::string> cursor,
+                                                                   call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->list_page<resource_template>(std::move(cursor), std::move(how)),
+                     std::move(stop));
+}
+task<std::vector<resource_contents>> client::read_resource(std::string uri, call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->read_resource(std::move(uri), std::move(how)), std::move(stop));
+}
+task<std::vector<prompt>> client::list_prompts(call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->list_all<prompt>(std::move(how)), std::move(stop));
+}
+task<page<prompt>> client::list_prompts_page(std::optional<std::string> cursor, call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->list_page<prompt>(std::move(cursor), std::move(how)), std::move(stop));
+}
+task<prompt_result> client::get_prompt(std::string name, std::map<std::string, std::string> arguments,
+                                       call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->get_prompt(std::move(name), std::move(arguments), std::move(how)),
+                     std::move(stop));
+}
+task<completion> client::complete_prompt(std::string name, std::string argument, std::string value,
+                                         std::map<std::string, std::string> others, call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_,
+                     engine_->complete(true, std::move(name), std::move(argument), std::move(value), std::move(others),
+                                       std::move(how)),
+                     std::move(stop));
+}
+task<completion> client::complete_resource(std::string uri_template, std::string argument, std::string value,
+                                           std::map<std::string, std::string> others, call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_,
+                     engine_->complete(false, std::move(uri_template), std::move(argument), std::move(value),
+                                       std::move(others), std::move(how)),
+                     std::move(stop));
+}
+task<subscription> client::subscribe(subscription_request what) {
+    return on_engine(engine_, engine_->subscribe(std::move(what)));
+}
+task<void> client::ping(call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->ping(std::move(how)), std::move(stop));
+}
+task<void> client::set_log_level(log_level from) { return on_engine(engine_, engine_->set_log_level(from)); }
+void client::set_roots(std::vector<root> roots) { engine_->set_roots(std::move(roots)); }
+task<json::value> client::request(std::string method, json::value params, call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->request(std::move(method), std::move(params), std::move(how)),
+                     std::move(stop));
+}
+task<request_round> client::request_once(std::string method, json::value params, round_answers answers,
+                                         call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(
+        engine_,
+        engine_->request_once(std::move(method), std::move(params), std::move(answers), std::move(how)),
+        std::move(stop));
+}
+void client::notify(std::string method, json::value params) {
+    engine_->on->post([e = engine_, method = std::move(method), params = std::move(params)] {
+        e->notify(method, params);
+    });
+}
+
+}  // namespace keel

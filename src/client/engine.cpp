@@ -1,0 +1,235 @@
+#include "client/engine.hpp"
+
+#include "async/bounded.hpp"
+#include "async/epoll_loop.hpp"
+#include "async/worker_pool.hpp"
+#include "client/session.hpp"
+
+#include <keel/context.hpp>
+#include <keel/version.hpp>
+
+#include <algorithm>
+
+namespace keel::detail {
+
+namespace {
+
+client_options made_fit(client_options o) {
+    if (o.about.name.empty()) o.about.name = "keel-client";
+    if (o.about.version.empty()) o.about.version = KEEL_VERSION;
+    if (o.version.empty()) return o;
+    auto revision = protocol::find_revision(o.version);
+    if (!revision) throw std::invalid_argument("keel: unknown revision of the protocol: " + o.version);
+    bool modern = protocol::is_modern(*revision);
+    if (o.mode == protocol_mode::automatic) o.mode = modern ? protocol_mode::modern : protocol_mode::legacy;
+    if (modern != (o.mode == protocol_mode::modern)) {
+        throw std::invalid_argument("keel: revision " + o.version + " is not of the era that was asked for");
+    }
+    return o;
+}
+
+}  // namespace
+
+namespace {
+task<void> end_of_patience(std::shared_ptr<event> closing) { co_await *closing; }
+}  // namespace
+
+/// Whoever comes while somebody connects waits for what comes of it.
+struct client_engine::attempt {
+    event done;
+    std::exception_ptr failure;  // none, though not connected: whoever tried was cancelled, the next one tries
+};
+
+client_engine::client_engine(std::shared_ptr<loop> l, std::shared_ptr<client_side::connector> c, client_options o)
+    : on(std::move(l)), where(std::move(c)), options(made_fit(std::move(o))), cache(options.cache),
+      eras_(options.eras ? options.eras : std::make_shared<era_memory>()), roots_(options.roots),
+      level_(options.level) {}
+
+client_engine::~client_engine() {
+    if (workers_) workers_->shut_down(options.limits.cleanup_grace);
+}
+
+// ---- any thread ----
+
+server_facts client_engine::facts() const {
+    std::lock_guard lock(mutex_);
+    return facts_;
+}
+
+void client_engine::set_facts(server_facts facts) {
+    std::lock_guard lock(mutex_);
+    facts_ = std::move(facts);
+}
+
+std::vector<keel::root> client_engine::roots() const {
+    std::lock_guard lock(mutex_);
+    return roots_.value_or(std::vector<keel::root>());
+}
+
+bool client_engine::offers_roots() const {
+    std::lock_guard lock(mutex_);
+    return roots_.has_value();
+}
+
+std::optional<log_level> client_engine::wanted_level() const {
+    std::lock_guard lock(mutex_);
+    return level_;
+}
+
+void client_engine::log(log_level level, std::string_view text) const noexcept {
+    if (!options.log) return;
+    try {
+        options.log(level, text);
+    } catch (const std::exception&) {
+        return;  // a log that cannot log has nowhere to say so
+    }
+}
+
+void client_engine::set_roots(std::vector<keel::root> now) {
+    {
+        std::lock_guard lock(mutex_);
+        roots_ = std::move(now);
+    }
+    on->post([self = shared_from_this()] {
+        if (!self->current_ || !self->current_->open()) return;
+        if (self->current_->modern()) return self->current_->refresh_meta();
+        self->notify("notifications/roots/list_changed", {});  // ROOT-02
+    });
+}
+
+// ---- the connection ----
+
+task<void> client_engine::connect() {
+    auto self = shared_from_this();
+    if (closed_) {
+        closed_ = false;
+        close_requested_ = std::make_shared<event>();
+        connect_stop_ = std::stop_source();
+    }
+    for (;;) {
+        if (current_ && current_->open()) co_return;
+        if (closed_) throw_not_connected();
+        if (auto other = attempt_) {
+            co_await other->done;
+            if (other->failure) std::rethrow_exception(other->failure);
+            continue;
+        }
+        auto mine = std::make_shared<attempt>();
+        attempt_ = mine;
+        bounded_run<session_ptr> run(open(), options.connect_timeout, connect_stop_.get_token());
+        session_ptr made;
+        bool cancelled_by_caller = false;
+        try {
+            made = co_await run;
+        } catch (const cancelled&) {
+            if (run.how() == given_up::late) {
+                keel::error late(error_kind::timed_out, where->describe() + " did not introduce itself in time");
+                mine->failure = std::make_exception_ptr(late);
+            } else if (run.how() == given_up::stopped) {
+                mine->failure = std::make_exception_ptr(keel::error(error_kind::closed, "closed while connecting"));
+            } else {
+                cancelled_by_caller = true;
+            }
+        } catch (const std::exception&) {
+            mine->failure = std::current_exception();
+        }
+        attempt_ = nullptr;
+        if (made && made->open()) adopt(made);
+        else if (made) mine->failure = std::make_exception_ptr(keel::error(error_kind::closed, made->cause()));
+        mine->done.set();
+        if (cancelled_by_caller) throw cancelled();
+        if (mine->failure) std::rethrow_exception(mine->failure);
+        co_return;
+    }
+}
+
+void client_engine::adopt(const session_ptr& s) {
+    current_ = s;
+    was_connected_ = true;
+    connected_.store(true, std::memory_order_release);
+}
+
+void client_engine::session_begun(const session_ptr& s) {
+    std::erase_if(sessions_, [](const std::weak_ptr<session>& each) { return each.expired(); });
+    sessions_.push_back(s);
+}
+
+void client_engine::session_ended(session& which, const std::string& cause) {
+    if (current_.get() != &which) return;
+    connected_.store(false, std::memory_order_release);
+    last_cause_ = cause;
+    // What was kept may have been changed meanwhile by a server that could not tell us.
+    cache.clear();
+    tools.forget();
+    if (!options.on_disconnected) return;
+    disconnection how;
+    how.cause = cause;
+    how.will_restart = !closed_ && options.restart.attempts > failed_restarts_;
+    contain("callback for the end of the connection", [&] { options.on_disconnected(how); });
+}
+
+task<void> client_engine::close() {
+    auto self = shared_from_this();
+    closed_ = true;
+    connect_stop_.request_stop();
+    auto requested = close_requested_;
+    requested->set();
+    if (auto running = attempt_) co_await running->done;
+    // Also those that never became the client's: what is behind them may still be on its way out.
+    std::vector<session_ptr> all;
+    for (const auto& each : sessions_) {
+        if (auto s = each.lock()) all.push_back(std::move(s));
+    }
+    for (const session_ptr& s : all) s->close();
+    for (const session_ptr& s : all) co_await s->over;
+    if (current_ && current_->over.is_set()) current_ = nullptr;
+}
+
+void client_engine::throw_not_connected() const {
+    if (!was_connected_) throw keel::error(error_kind::closed, "not connected: await connect() first");
+    std::string why = "not connected any more";
+    if (!last_cause_.empty()) why += ": " + last_cause_;
+    throw keel::error(error_kind::closed, why);
+}
+
+task<client_engine::session_ptr> client_engine::ready() {
+    if (current_ && current_->open()) co_return current_;
+    auto self = shared_from_this();
+    if (attempt_) {
+        co_await connect();
+        co_return current_;
+    }
+    if (!was_connected_ || closed_ || options.restart.attempts == 0) throw_not_connected();
+    for (;;) {
+        if (failed_restarts_ >= options.restart.attempts) throw_not_connected();
+        constexpr duration longest = std::chrono::seconds(30);
+        if (unsigned before = failed_restarts_++; before > 0) {
+            duration wait = options.restart.first_wait;
+            for (unsigned i = 1; i < before && wait < longest; ++i) wait *= 2;
+            bounded_run<void> pause(end_of_patience(close_requested_), std::min(wait, longest), {});
+            try {
+                co_await pause;
+            } catch (const cancelled&) {
+                if (pause.how() == given_up::no) throw;
+            }
+            if (closed_) throw_not_connected();
+        }
+        std::exception_ptr failure;
+        try {
+            co_await connect();
+        } catch (const keel::error&) {
+            failure = std::current_exception();
+        } catch (const std::system_error&) {
+            failure = std::current_exception();
+        }
+        if (current_ && current_->open()) co_return current_;
+        if (failure && failed_restarts_ >= options.restart.attempts) std::rethrow_exception(failure);
+    }
+}
+
+worker_pool& client_engine::workers() {
+    if (!workers_) workers_ = std::make_unique<worker_pool>(options.worker_threads);
+    return *workers_;
+}
+
+}  // namespace keel::detail

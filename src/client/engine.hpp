@@ -1,0 +1,179 @@
+#pragma once
+
+// What a keel::client is made of: the connection it has now, how it gets one, and what it knows of its server.
+
+#include "client/link.hpp"
+#include "client/response_cache.hpp"
+#include "client/tool_book.hpp"
+#include "protocol/capabilities.hpp"
+#include "protocol/revision.hpp"
+
+#include <keel/async.hpp>
+#include <keel/client.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace keel {
+class epoll_loop;
+class worker_pool;
+namespace client_side {
+class session;
+class subscription_state;
+struct listening;
+}
+
+namespace detail {
+
+/// A request to be sent: `members` is the text of its parameters without braces and without `_meta`.
+struct outgoing_call {
+    std::string_view method;
+    std::string members = {};
+    std::string_view name = {};  // for HTTP: what is called, read or got
+    call_options how = {};
+    bool progress = true;
+};
+
+/// Everything on its loop, except what says otherwise. Tasks of it keep it alive themselves.
+class client_engine : public std::enable_shared_from_this<client_engine> {
+public:
+    using session = client_side::session;
+    using session_ptr = std::shared_ptr<session>;
+
+    client_engine(std::shared_ptr<loop> on, std::shared_ptr<client_side::connector> where, client_options options);
+    ~client_engine();
+
+    // ---- any thread ----
+    const std::shared_ptr<loop> on;
+    const std::shared_ptr<client_side::connector> where;
+    const client_options options;
+    bool connected() const noexcept { return connected_.load(std::memory_order_acquire); }
+    server_facts facts() const;
+    void log(log_level level, std::string_view text) const noexcept;
+    void set_roots(std::vector<keel::root> now);
+    std::vector<keel::root> roots() const;
+    bool offers_roots() const;
+    std::optional<log_level> wanted_level() const;
+    /// On a thread of its own; whoever made it waits in the destructor of keel::client.
+    std::shared_ptr<epoll_loop> own_loop;
+    std::thread thread;
+
+    // ---- the connection (engine.cpp, opening.cpp) ----
+    task<void> connect();
+    task<void> close();
+    /// The connection to use: the one there is, or a new one if the policy says so. Throws keel::error of kind closed.
+    task<session_ptr> ready();
+    void session_begun(const session_ptr& s);
+    void session_ended(session& which, const std::string& cause);
+    void renew_session(session_ptr which);
+
+    // ---- requests (asking.cpp) ----
+    /// One request and its result, as it came. Throws keel::error.
+    task<json::value> ask(session_ptr s, outgoing_call what);
+    /// The same on the connection there is, with the questions of the server answered until there is a result (rounds.cpp).
+    task<json::value> ask_in_rounds(outgoing_call what, bool* asked_back = nullptr);
+    task<request_round> ask_once(outgoing_call what, round_answers answers);
+    /// A result that may come from the cache. `params` are those that tell it from others.
+    task<json::value> ask_cached(outgoing_call what, json::value params);
+    void notify(std::string_view method, const json::value& params);
+
+    // ---- features (features.cpp) ----
+    task<tool_result> call_tool(std::string name, json::value arguments, call_options how);
+    template <class T>
+    task<page<T>> list_page(std::optional<std::string> cursor, call_options how);
+    template <class T>
+    task<std::vector<T>> list_all(call_options how);
+    task<std::vector<resource_contents>> read_resource(std::string uri, call_options how);
+    task<prompt_result> get_prompt(std::string name, std::map<std::string, std::string> arguments, call_options how);
+    task<completion> complete(bool of_prompt, std::string which, std::string argument, std::string value,
+                              std::map<std::string, std::string> others, call_options how);
+    task<void> ping(call_options how);
+    task<void> set_log_level(log_level from);
+    task<json::value> request(std::string method, json::value params, call_options how);
+    task<request_round> request_once(std::string method, json::value params, round_answers answers, call_options how);
+    task<subscription> subscribe(subscription_request what);
+
+    // ---- what the server asks (answers.cpp) ----
+    /// The bare result. Throws keel::error for what the server is told instead.
+    task<json::value> answer(std::string method, json::value params, protocol::revision rev, std::stop_token token);
+    protocol::client_capabilities capabilities(bool modern) const;
+
+    // ---- what the server tells ----
+    void heard(session& from, std::string_view method, const json::value& params);
+    /// What user code throws is its own affair (D16).
+    template <class F>
+    void contain(const char* what, F f) const;
+
+    client_side::response_cache cache;
+    client_side::tool_book tools;
+
+private:
+    struct attempt;  // to connect; those who want it too wait for it
+    enum class verdict : unsigned char { modern, legacy };
+
+    task<session_ptr> open();
+    task<session_ptr> reach();
+    task<verdict> probe(session_ptr s);
+    task<void> shake_hands(session_ptr s);
+    task<void> shake_hands_with_fallback(session_ptr s);
+    task<void> begin_session(session_ptr s);
+    void adopt(const session_ptr& s);
+    void set_facts(server_facts facts);
+    [[noreturn]] void throw_not_connected() const;
+    task<std::string> text_of_loss(session_ptr s, std::string said);
+    task<std::string> answer_all(session_ptr s, json::value result, unsigned round);
+    task<subscription> listen(session_ptr s, subscription_request what);
+    task<subscription> subscribe_each(session_ptr s, subscription_request what);
+    task<void> unsubscribe(session_ptr s, std::vector<std::string> uris);
+    static task<void> await_answer(std::shared_ptr<client_side::listening> l);
+    void drop_subscriber(session_ptr s, const client_side::subscription_state* which);
+    void remember_elicitation(std::string id);
+    worker_pool& workers();
+
+    std::shared_ptr<era_memory> eras_;
+    session_ptr current_;
+    std::shared_ptr<attempt> attempt_;
+    bool was_connected_ = false;
+    bool closed_ = false;  // by us: the next call does not restart
+    std::shared_ptr<event> close_requested_ = std::make_shared<event>();
+    std::stop_source connect_stop_;
+    std::vector<std::weak_ptr<session>> sessions_;  // that are not over
+    std::string last_cause_;
+    unsigned failed_restarts_ = 0;
+    std::unique_ptr<worker_pool> workers_;
+    std::set<std::string> open_elicitations_;  // URLs that a user was sent to and that are not complete
+
+    std::atomic<bool> connected_{false};
+    mutable std::mutex mutex_;  // of what follows; never held while anything is called
+    server_facts facts_;
+    std::optional<std::vector<keel::root>> roots_;
+    std::optional<log_level> level_;
+};
+
+template <class F>
+void client_engine::contain(const char* what, F f) const {
+    try {
+        f();
+    } catch (const std::exception& e) {
+        log(log_level(4), std::string(what) + " failed: " + e.what());
+    }
+}
+
+}  // namespace detail
+
+/// For those parts of the library that look inside.
+struct client_access {
+    static const std::shared_ptr<detail::client_engine>& engine(const client& c) noexcept { return c.engine_; }
+    static std::shared_ptr<loop> loop_of(const client& c) noexcept { return c.engine_ ? c.engine_->on : nullptr; }
+    static const std::shared_ptr<client_side::connector>& connector_of(const server_target& t) noexcept {
+        return t.connector_;
+    }
+};
+
+}  // namespace keel

@@ -1,0 +1,314 @@
+// Tools, resources, prompts and the rest, as a client asks for them.
+
+#include "client/engine.hpp"
+#include "client/session.hpp"
+#include "protocol/messages.hpp"
+#include "protocol/methods.hpp"
+#include "protocol/mirrored_headers.hpp"
+
+#include <keel/context.hpp>
+
+#include <set>
+
+namespace keel::detail {
+
+namespace {
+
+template <class Result>
+Result read(const json::value& from) {
+    Result into{};
+    decode_error why;
+    if (!decode(from, into, why, "result")) {
+        throw keel::error(error_kind::bad_message, "the server's answer cannot be read: " + why.message());
+    }
+    return into;
+}
+
+void append(std::string& members, std::string_view key, const json::value& v) {
+    if (!members.empty()) members += ',';
+    members += '"';
+    members += key;
+    members += "\":";
+    if (!json::write(members, v)) {
+        throw std::invalid_argument("keel: '" + std::string(key) + "' cannot be expressed in JSON");
+    }
+}
+
+/// The members of an object; what it says in `_meta` goes to `meta`.
+std::string members_of(const json::value& params, json::value& meta) {
+    if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: the parameters are an object");
+    std::string members;
+    for (const json::member& each : params.members()) {
+        if (each.key() == "_meta") {
+            for (const json::member& own : each.content.members()) {
+                if (!meta.contains(own.key())) meta.set(own.key(), own.content);
+            }
+            continue;
+        }
+        if (!members.empty()) members += ',';
+        if (!json::write(members, each.name)) throw std::invalid_argument("keel: a parameter's name is not UTF-8");
+        members += ':';
+        if (!json::write(members, each.content)) {
+            throw std::invalid_argument("keel: '" + std::string(each.key()) + "' cannot be expressed in JSON");
+        }
+    }
+    return members;
+}
+
+// What a list of each kind is called, and where its entries are.
+template <class T>
+struct list_traits;
+template <>
+struct list_traits<tool> {
+    using result = protocol::list_tools_result;
+    static constexpr std::string_view method = "tools/list";
+    static std::vector<tool>& items(result& r) { return r.tools; }
+};
+template <>
+struct list_traits<resource> {
+    using result = protocol::list_resources_result;
+    static constexpr std::string_view method = "resources/list";
+    static std::vector<resource>& items(result& r) { return r.resources; }
+};
+template <>
+struct list_traits<resource_template> {
+    using result = protocol::list_resource_templates_result;
+    static constexpr std::string_view method = "resources/templates/list";
+    static std::vector<resource_template>& items(result& r) { return r.resource_templates; }
+};
+template <>
+struct list_traits<prompt> {
+    using result = protocol::list_prompts_result;
+    static constexpr std::string_view method = "prompts/list";
+    static std::vector<prompt>& items(result& r) { return r.prompts; }
+};
+
+}  // namespace
+
+// ---- lists ----
+
+template <class T>
+task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_options how) {
+    auto self = shared_from_this();
+    using traits = list_traits<T>;
+    outgoing_call what;
+    what.method = traits::method;
+    what.how = std::move(how);
+    json::value params;
+    if (cursor) {
+        append(what.members, "cursor", *cursor);
+        params.set("cursor", *cursor);
+    }
+    session_ptr s = co_await ready();
+    json::value result = co_await ask_cached(std::move(what), std::move(params));
+    auto said = read<typename traits::result>(result);
+    page<T> p;
+    p.items = std::move(traits::items(said));
+    p.next = std::move(said.next_cursor);
+    if constexpr (std::is_same_v<T, tool>) {
+        tools.take(p.items, s->modern() && s->via().is_http(),
+                   [this](std::string_view text) { log(log_level::warning, text); });
+    }
+    co_return p;
+}
+
+template <class T>
+task<std::vector<T>> client_engine::list_all(call_options how) {
+    auto self = shared_from_this();
+    for (bool again = false;; again = true) {
+        std::vector<T> all;
+        std::set<std::string> seen;
+        std::optional<std::string> cursor;
+        bool refused = false;
+        for (unsigned pages = 0;; ++pages) {
+            if (pages >= options.max_pages) {
+                throw keel::error(error_kind::unavailable,
+                                  "the list has more than " + std::to_string(pages) + " pages");
+            }
+            page<T> p;
+            try {
+                p = co_await list_page<T>(cursor, how);
+            } catch (const keel::error& e) {
+                // What the cursor pointed at is gone: from the beginning, once (CACHE-10).
+                refused = cursor && !again && e.kind() == error_kind::rejected && e.code() == error_code::invalid_params;
+                if (!refused) throw;
+            }
+            if (refused) break;
+            std::move(p.items.begin(), p.items.end(), std::back_inserter(all));
+            if (!p.next) co_return all;
+            if (!seen.insert(*p.next).second) {
+                throw keel::error(error_kind::bad_message, "the pages of a list lead back to one another");
+            }
+            cursor = std::move(p.next);
+        }
+        cache.drop_list(list_traits<T>::method);
+    }
+}
+
+template task<page<tool>> client_engine::list_page<tool>(std::optional<std::string>, call_options);
+template task<page<resource>> client_engine::list_page<resource>(std::optional<std::string>, call_options);
+template task<page<resource_template>> client_engine::list_page<resource_template>(std::optional<std::string>,
+                                                                                   call_options);
+template task<page<prompt>> client_engine::list_page<prompt>(std::optional<std::string>, call_options);
+template task<std::vector<tool>> client_engine::list_all<tool>(call_options);
+template task<std::vector<resource>> client_engine::list_all<resource>(call_options);
+template task<std::vector<resource_template>> client_engine::list_all<resource_template>(call_options);
+template task<std::vector<prompt>> client_engine::list_all<prompt>(call_options);
+
+// ---- calls ----
+
+task<tool_result> client_engine::call_tool(std::string name, json::value arguments, call_options how) {
+    auto self = shared_from_this();
+    if (!arguments.is_null() && !arguments.is_object()) {
+        throw std::invalid_argument("keel: the arguments of a tool are an object");
+    }
+    session_ptr s = co_await ready();
+    bool mirrored = s->modern() && s->via().is_http();
+    json::value result;
+    for (bool again = false;; again = true) {
+        outgoing_call what;
+        what.method = "tools/call";
+        what.name = name;
+        what.how = how;
+        append(what.members, "name", name);
+        if (!arguments.is_null()) append(what.members, "arguments", arguments);
+        if (mirrored) {
+            for (auto& each : tools.headers_for(name, arguments)) what.how.headers.push_back(std::move(each));
+        }
+        bool refresh = false;
+        try {
+            result = co_await ask_in_rounds(std::move(what));
+        } catch (const keel::error& e) {
+            // We do not know the tool as it is now (HDR-18). The server has refused the call: nothing was done.
+            refresh = mirrored && !again && e.kind() == error_kind::rejected && e.code() == error_code::header_mismatch;
+            if (!refresh) throw;
+        }
+        if (!refresh) break;
+        call_options fresh;
+        fresh.headers = how.headers;
+        fresh.from_cache = false;
+        co_await list_all<tool>(std::move(fresh));
+    }
+    auto said = read<protocol::call_tool_result>(result);
+    tool_result r;
+    r.content = std::move(said.content);
+    r.structured = std::move(said.structured_content);
+    r.is_error = said.is_error.value_or(false);
+    r.meta = std::move(said.meta);
+    if (options.check_results && protocol::has_structured_content(s->revision())) {
+        auto report = [this](std::string_view text) { log(log_level::warning, text); };
+        if (auto problem = tools.check(name, r, report)) throw keel::error(error_kind::bad_message, *problem);
+    }
+    co_return r;
+}
+
+task<std::vector<resource_contents>> client_engine::read_resource(std::string uri, call_options how) {
+    auto self = shared_from_this();
+    outgoing_call what;
+    what.method = "resources/read";
+    what.name = uri;
+    what.how = std::move(how);
+    append(what.members, "uri", uri);
+    json::value params;
+    params.set("uri", uri);
+    json::value result = co_await ask_cached(std::move(what), std::move(params));
+    co_return read<protocol::read_resource_result>(result).contents;
+}
+
+task<prompt_result> client_engine::get_prompt(std::string name, std::map<std::string, std::string> arguments,
+                                              call_options how) {
+    auto self = shared_from_this();
+    outgoing_call what;
+    what.method = "prompts/get";
+    what.name = name;
+    what.how = std::move(how);
+    append(what.members, "name", name);
+    if (!arguments.empty()) append(what.members, "arguments", keel::encode(arguments));
+    json::value result = co_await ask_in_rounds(std::move(what));
+    auto said = read<protocol::get_prompt_result>(result);
+    prompt_result r;
+    r.description = std::move(said.description);
+    r.messages = std::move(said.messages);
+    r.meta = std::move(said.meta);
+    co_return r;
+}
+
+task<completion> client_engine::complete(bool of_prompt, std::string which, std::string argument, std::string value,
+                                         std::map<std::string, std::string> others, call_options how) {
+    auto self = shared_from_this();
+    outgoing_call what;
+    what.method = "completion/complete";
+    what.how = std::move(how);
+    json::value ref;
+    ref.set("type", of_prompt ? "ref/prompt" : "ref/resource");
+    ref.set(of_prompt ? "name" : "uri", which);
+    append(what.members, "ref", ref);
+    json::value asked;
+    asked.set("name", argument);
+    asked.set("value", value);
+    append(what.members, "argument", asked);
+    session_ptr s = co_await ready();
+    if (!others.empty() && s->revision() >= protocol::revision::r2025_06_18) {
+        json::value context;
+        context.set("arguments", keel::encode(others));
+        append(what.members, "context", context);
+    }
+    json::value result = co_await ask_in_rounds(std::move(what));
+    co_return read<protocol::complete_result>(result).completion;
+}
+
+// ---- the rest ----
+
+task<void> client_engine::ping(call_options how) {
+    auto self = shared_from_this();
+    session_ptr s = co_await ready();
+    outgoing_call what;
+    what.method = s->modern() ? "server/discover" : "ping";
+    what.how = std::move(how);
+    what.progress = false;
+    co_await ask(std::move(s), std::move(what));
+}
+
+task<void> client_engine::set_log_level(log_level from) {
+    auto self = shared_from_this();
+    {
+        std::lock_guard lock(mutex_);
+        level_ = from;
+    }
+    session_ptr s = co_await ready();
+    if (s->modern()) {
+        s->refresh_meta();
+        co_return;
+    }
+    outgoing_call what;
+    what.method = "logging/setLevel";
+    append(what.members, "level", name_of(from));
+    co_await ask(std::move(s), std::move(what));
+}
+
+task<json::value> client_engine::request(std::string method, json::value params, call_options how) {
+    auto self = shared_from_this();
+    outgoing_call what;
+    what.method = method;
+    what.how = std::move(how);
+    what.members = members_of(params, what.how.meta);
+    if (auto name = protocol::name_for(method, params)) what.name = *name;
+    co_return co_await ask_in_rounds(std::move(what));
+}
+
+task<request_round> client_engine::request_once(std::string method, json::value params, round_answers answers,
+                                                call_options how) {
+    auto self = shared_from_this();
+    outgoing_call what;
+    what.method = method;
+    what.how = std::move(how);
+    what.members = members_of(params, what.how.meta);
+    if (auto name = protocol::name_for(method, params)) what.name = *name;
+    session_ptr s = co_await ready();
+    if (method == "tools/call" && s->modern() && s->via().is_http()) {
+        for (auto& each : tools.headers_for(what.name, params["arguments"])) what.how.headers.push_back(std::move(each));
+    }
+    co_return co_await ask_once(std::move(what), std::move(answers));
+}
+
+}  // namespace keel::detail

@@ -1,0 +1,85 @@
+#include "client/form_check.hpp"
+
+#include "protocol/elicitation_schema.hpp"
+#include "protocol/sampling_rules.hpp"
+
+#include <keel/schema.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace keel::client_side {
+
+namespace {
+
+schema compile(const json::value& document) {
+    schema_options how;
+    how.check_formats = true;  // in a form, "email" and "date" are what the user is asked for
+    return schema(document, how);
+}
+
+/// A default that its own property refuses would spoil an answer that is right without it.
+bool is_good_default(const json::value& property, const json::value& value) {
+    try {
+        return compile(property).accepts(value);
+    } catch (const schema_error&) {
+        return false;  // the form as a whole says so below
+    }
+}
+
+/// What the protocol lets an answer hold, described in the schema or not.
+bool is_field(const json::value& v) noexcept {
+    if (v.is_array()) return std::ranges::all_of(v.items(), [](const json::value& each) { return each.is_string(); });
+    return v.is_string() || v.is_number() || v.is_bool();
+}
+
+}  // namespace
+
+std::optional<std::string> fit_form(const json::value& form, form_answer& answer) {
+    if (answer.action != elicit_action::accept) {
+        answer.values = json::value();
+        return std::nullopt;
+    }
+    if (answer.values.is_null()) answer.values = json::object();
+    if (!answer.values.is_object()) {
+        return "the values of a form are an object, found " + std::string(json::name_of(answer.values.type()));
+    }
+    // What a form may consist of means the same in every dialect, and servers name all kinds of them.
+    json::value document = form;
+    if (!protocol::elicitation_problem(form)) document.erase("$schema");
+    for (const json::member& m : document["properties"].members()) {
+        const json::value* preset = m.content.find("default");
+        if (preset && !answer.values.contains(m.key()) && is_good_default(m.content, *preset)) {
+            answer.values.append(m.key(), *preset);
+        }
+    }
+    for (const json::member& m : answer.values.members()) {
+        if (is_field(m.content)) continue;
+        return "values." + std::string(m.key()) + ": a form holds text, numbers, true or false, and lists of text";
+    }
+    try {
+        decode_error e;
+        if (compile(document).check(answer.values, e, "values")) return std::nullopt;
+        return e.message();
+    } catch (const schema_error& e) {
+        return std::string("the form cannot be used: ") + e.what();
+    }
+}
+
+std::optional<std::string> fit_sampling(protocol::revision r, bool with_tools, const json::value& params,
+                                        sampling_request& request) {
+    if (!protocol::has_sampling_tools(r)) {
+        request.tools.clear();
+        request.tool_choice = std::nullopt;
+        return std::nullopt;
+    }
+    for (std::string_view member : {"tools", "toolChoice"}) {
+        if (!with_tools && params.contains(member)) {
+            return "\"" + std::string(member) + "\" is there, but sampling.tools was not declared";
+        }
+    }
+    if (auto problem = protocol::sampling_problem(request)) return "the conversation cannot be sampled: " + *problem;
+    return std::nullopt;
+}
+
+}  // namespace keel::client_side

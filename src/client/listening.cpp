@@ -1,0 +1,176 @@
+// Subscriptions: one stream for each in 2026-07-28, a request for each resource before.
+
+#include "async/bounded.hpp"
+#include "client/engine.hpp"
+#include "client/session.hpp"
+#include "client/subscription_state.hpp"
+
+#include <keel/context.hpp>
+
+namespace keel::detail {
+
+namespace {
+
+using client_side::listening;
+using client_side::subscription_state;
+
+constexpr std::size_t most_subscriptions = 1024;  // of one connection
+
+std::string filter_of(const subscription_request& what) {
+    json::value filter = json::object();
+    if (what.tools) filter.set("toolsListChanged", true);
+    if (what.prompts) filter.set("promptsListChanged", true);
+    if (what.resources) filter.set("resourcesListChanged", true);
+    if (!what.uris.empty()) {
+        json::value uris = json::array();
+        for (const std::string& each : what.uris) uris.push_back(each);
+        filter.set("resourceSubscriptions", std::move(uris));
+    }
+    return R"("notifications":)" + json::to_string(filter);
+}
+
+/// Runs as long as the subscription; ends it with what has ended the request.
+task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<listening> l, std::string members) {
+    rpc::peer::call_options_with_progress how;
+    how.idle = duration::max();
+    how.total = duration::max();
+    how.want_progress = false;
+    how.peer_may_end = true;
+    how.on_sent = [l](rpc::serial call) { l->call = call; };
+    try {
+        co_await rpc::peer::ask(s->shared_peer(), "subscriptions/listen", std::move(members), s->meta(), how);
+        l->state->finish(subscription_end::ended);
+    } catch (const cancelled&) {
+        l->state->finish(subscription_end::ended);
+    } catch (const keel::error& e) {
+        if (e.kind() == error_kind::cancelled) {
+            l->state->finish(subscription_end::ended);
+        } else {
+            if (!l->acknowledged) l->failure = std::current_exception();
+            l->state->finish(subscription_end::lost, e.what());
+        }
+    }
+}
+
+}  // namespace
+
+task<subscription> client_engine::subscribe(subscription_request what) {
+    auto self = shared_from_this();
+    if (!what.tools && !what.prompts && !what.resources && what.uris.empty()) {
+        throw std::invalid_argument("keel: a subscription to nothing");
+    }
+    session_ptr s = co_await ready();
+    if (s->listens.size() + s->subscribers.size() >= most_subscriptions) {
+        throw keel::error(error_kind::unavailable, "too many subscriptions on one connection");
+    }
+    if (s->modern()) co_return co_await listen(std::move(s), std::move(what));
+    co_return co_await subscribe_each(std::move(s), std::move(what));
+}
+
+task<subscription> client_engine::listen(session_ptr s, subscription_request what) {
+    auto l = std::make_shared<listening>(*on);
+    l->state = std::make_shared<subscription_state>();
+    s->listens.push_back(l);
+    std::weak_ptr<listening> weak = l;
+    // Dropped by its user, on whatever thread.
+    l->state->set_on_stop([weak, home = on] {
+        home->post([weak] {
+            if (auto held = weak.lock()) held->line.stop();
+        });
+    });
+    start(l->line, run_listen(s, l, filter_of(what)), [s, l](outcome<void>) {
+        s->listens.remove(l);
+        l->answered.set();
+    });
+    subscription made(l->state);  // from here on, leaving without it ends it
+    bounded_run<void> wait(await_answer(l), options.limits.request_idle, {});
+    try {
+        co_await wait;
+    } catch (const cancelled&) {
+        if (wait.how() == given_up::no) throw;
+    }
+    if (l->failure) std::rethrow_exception(l->failure);
+    if (!l->answered.is_set()) {
+        throw keel::error(error_kind::timed_out, "the server has not acknowledged the subscription in time");
+    }
+    co_return made;
+}
+
+task<void> client_engine::await_answer(std::shared_ptr<listening> l) { co_await l->answered; }
+
+// ---- before 2026-07-28 ----
+
+task<subscription> client_engine::subscribe_each(session_ptr s, subscription_request what) {
+    json::value can = facts().capabilities;
+    auto has = [&](const char* feature, const char* part) { return can[feature][part].if_bool().value_or(false); };
+    subscription_request agreed;
+    agreed.tools = what.tools && has("tools", "listChanged");
+    agreed.prompts = what.prompts && has("prompts", "listChanged");
+    agreed.resources = what.resources && has("resources", "listChanged");
+    if (has("resources", "subscribe")) agreed.uris = what.uris;
+
+    auto state = std::make_shared<subscription_state>();
+    state->set_agreed(agreed);
+    client_side::session::legacy_subscriber entry;
+    entry.state = state;
+    entry.wants = agreed;
+    s->subscribers.push_back(std::move(entry));
+    for (const std::string& uri : agreed.uris) ++s->subscribed_uris[uri];
+    std::weak_ptr<client_engine> engine = weak_from_this();
+    std::weak_ptr<session> weak = s;
+    state->set_on_stop([engine, weak, home = on, raw = state.get()] {
+        home->post([engine, weak, raw] {
+            auto self = engine.lock();
+            auto held = weak.lock();
+            if (self && held) self->drop_subscriber(held, raw);
+        });
+    });
+    subscription made(state);  // leaving without it gives everything back
+    for (const std::string& uri : agreed.uris) {
+        if (s->subscribed_uris[uri] > 1) continue;
+        outgoing_call subscribe;
+        subscribe.method = "resources/subscribe";
+        subscribe.members = R"("uri":)" + json::to_string(uri);
+        co_await ask(s, std::move(subscribe));
+    }
+    co_return made;
+}
+
+void client_engine::drop_subscriber(session_ptr s, const subscription_state* which) {
+    std::vector<std::string> unwanted;
+    for (auto at = s->subscribers.begin(); at != s->subscribers.end(); ++at) {
+        if (at->state.get() != which) continue;
+        for (const std::string& uri : at->wants.uris) {
+            auto found = s->subscribed_uris.find(uri);
+            if (found == s->subscribed_uris.end() || --found->second > 0) continue;
+            s->subscribed_uris.erase(found);
+            unwanted.push_back(uri);
+        }
+        at->state->finish(subscription_end::ended);
+        s->subscribers.erase(at);
+        break;
+    }
+    if (unwanted.empty() || !s->open()) return;
+    struct goodbye {
+        explicit goodbye(loop& l) : line(l) {}
+        activity line;
+    };
+    auto g = std::make_shared<goodbye>(*on);
+    start(g->line, unsubscribe(s, std::move(unwanted)), [g](outcome<void>) {});
+}
+
+task<void> client_engine::unsubscribe(session_ptr s, std::vector<std::string> uris) {
+    auto self = shared_from_this();
+    for (const std::string& uri : uris) {
+        outgoing_call what;
+        what.method = "resources/unsubscribe";
+        what.members = R"("uri":)" + json::to_string(uri);
+        try {
+            co_await ask(s, std::move(what));
+        } catch (const keel::error& e) {
+            log(log_level::info, std::string("could not unsubscribe: ") + e.what());
+        }
+    }
+}
+
+}  // namespace keel::detail

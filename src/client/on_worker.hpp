@@ -1,0 +1,74 @@
+#pragma once
+
+// A function that may block, awaited from the loop.
+
+#include "async/worker_pool.hpp"
+
+#include <keel/task.hpp>
+
+#include <cxxabi.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace keel::client_side {
+
+/// Cancellation: the wait ends at once; the function is left to itself, with a token that says so.
+template <class T>
+class on_worker final : public detail::wait {
+public:
+    on_worker(worker_pool& pool, std::shared_ptr<loop> home, std::function<T()> work)
+        : pool_(pool), state_(std::make_shared<state>(std::move(home), std::move(work))) {}
+    ~on_worker() = default;
+
+    template <class Promise>
+    bool await_suspend(std::coroutine_handle<Promise> h) {
+        if (!begin(h)) return false;
+        state_->waiting = this;
+        if (pool_.submit([s = state_] { run(s); })) return true;
+        leave();
+        return false;
+    }
+    T await_resume() {
+        state_->waiting = nullptr;
+        check();
+        if (!state_->result) throw cancelled();  // the pool has shut down
+        if (state_->result->index() == 0) std::rethrow_exception(std::get<0>(std::move(*state_->result)));
+        return std::get<1>(std::move(*state_->result));
+    }
+
+private:
+    struct state {
+        state(std::shared_ptr<loop> l, std::function<T()> w) : home(std::move(l)), work(std::move(w)) {}
+        std::shared_ptr<loop> home;
+        std::function<T()> work;
+        std::optional<detail::outcome<T>> result;
+        on_worker* waiting = nullptr;  // on the loop only
+    };
+    static void run(std::shared_ptr<state> s) {
+        auto result = std::make_shared<detail::outcome<T>>();
+        try {
+            result->template emplace<1>(s->work());
+        } catch (abi::__forced_unwind&) {
+            throw;
+        } catch (...) {  // handed on, whatever it is
+            result->template emplace<0>(std::current_exception());
+        }
+        s->work = nullptr;
+        s->home->post([s, result] {
+            s->result.emplace(std::move(*result));
+            if (s->waiting) s->waiting->resume();
+        });
+    }
+    void interrupt() noexcept override {
+        state_->waiting = nullptr;
+        resume();
+    }
+
+    worker_pool& pool_;
+    std::shared_ptr<state> state_;
+};
+
+}  // namespace keel::client_side

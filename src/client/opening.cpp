@@ -1,0 +1,311 @@
+// How a connection begins: which era the server is of, and the handshake of the older one (PROTOCOL 1.1).
+
+#include "client/engine.hpp"
+#include "client/session.hpp"
+#include "protocol/messages.hpp"
+#include "protocol/revisions.hpp"
+
+#include <keel/context.hpp>
+
+#include <algorithm>
+
+namespace keel::detail {
+
+namespace {
+
+using versions = std::vector<std::string>;
+
+/// The newest that both sides have and that is of that era.
+std::optional<protocol::revision> newest_common(const versions& theirs, bool modern) {
+    for (std::size_t i = protocol::revision_count; i-- > 0;) {
+        auto r = static_cast<protocol::revision>(i);
+        if (protocol::is_modern(r) != modern) continue;
+        if (std::find(theirs.begin(), theirs.end(), protocol::name_of(r)) != theirs.end()) return r;
+    }
+    return std::nullopt;
+}
+
+versions texts(const json::value& list) {
+    versions all;
+    for (const json::value& each : list.items()) {
+        if (auto text = each.if_string()) all.emplace_back(*text);
+    }
+    return all;
+}
+
+std::string joined(const versions& all) {
+    std::string text;
+    for (const std::string& each : all) text += (text.empty() ? "" : ", ") + rpc::printable(each, 40);
+    return text;
+}
+
+[[noreturn]] void throw_no_common(const versions& theirs) {
+    throw keel::error(error_kind::unavailable,
+                      "no revision of the protocol in common: the server speaks " + joined(theirs));
+}
+
+/// A session that does not become the client's is ended again.
+class until_adopted {
+public:
+    explicit until_adopted(std::shared_ptr<client_side::session> s) noexcept : session_(std::move(s)) {}
+    until_adopted(const until_adopted&) = delete;
+    until_adopted& operator=(const until_adopted&) = delete;
+    ~until_adopted() {
+        if (session_) session_->close();
+    }
+    void replace(std::shared_ptr<client_side::session> s) noexcept { session_ = std::move(s); }
+    void release() noexcept { session_.reset(); }
+
+private:
+    std::shared_ptr<client_side::session> session_;
+};
+
+implementation about_server(const json::value& result) {
+    // In `_meta`, where it belongs, or in the result itself, where some put it.
+    const json::value* said = result["_meta"].find(protocol::meta_key::server_info);
+    if (!said) said = result.find("serverInfo");
+    implementation about;
+    decode_error ignored;
+    if (said && !decode(*said, about, ignored)) about = {};
+    return about;
+}
+
+}  // namespace
+
+task<client_engine::session_ptr> client_engine::reach() {
+    client_side::link_settings how;
+    how.limits = options.limits;
+    how.on_stderr = [weak = weak_from_this()](std::string_view text) {
+        auto self = weak.lock();
+        if (!self || !self->options.on_stderr) return;
+        self->contain("callback for standard error", [&] { self->options.on_stderr(text); });
+    };
+    how.report = [weak = weak_from_this()](std::string_view text) {
+        if (auto self = weak.lock()) self->log(log_level::warning, text);
+    };
+    std::unique_ptr<client_side::link> via;
+    try {
+        via = co_await where->connect(on, std::move(how));
+    } catch (const std::system_error& e) {
+        throw keel::error(error_kind::unavailable, e.what());
+    }
+    auto s = std::make_shared<session>(shared_from_this(), std::move(via));
+    session_begun(s);
+    s->start();
+    co_return s;
+}
+
+task<client_engine::session_ptr> client_engine::open() {
+    auto self = shared_from_this();
+    const std::string who = where->identity();
+    const bool automatic = options.mode == protocol_mode::automatic;
+    bool ask_first =
+        options.mode == protocol_mode::modern || (automatic && eras_->is_modern(who).value_or(true));
+    session_ptr s = co_await reach();
+    until_adopted guard(s);
+    for (bool probed_again = false;; probed_again = true) {
+        if (ask_first) {
+            verdict v = co_await probe(s);
+            if (v == verdict::modern) {
+                eras_->remember(who, true);
+                guard.release();
+                co_return s;
+            }
+            if (!automatic) {
+                throw keel::error(error_kind::unavailable,
+                                  "the server speaks only revisions before 2026-07-28, which were not asked for");
+            }
+            if (!s->open()) {  // some die of a question they do not know
+                s = co_await reach();
+                guard.replace(s);
+            }
+        }
+        std::exception_ptr failure;
+        try {
+            co_await shake_hands_with_fallback(s);
+        } catch (const keel::error& e) {
+            bool modern_after_all = e.code() == error_code::unsupported_protocol_version;
+            // What was remembered holds no more, or the server was slow to answer our question.
+            bool again = automatic && !probed_again && (modern_after_all || !ask_first);
+            if (!again) throw;
+            failure = std::current_exception();
+        }
+        if (!failure) {
+            eras_->remember(who, false);
+            guard.release();
+            co_return s;
+        }
+        eras_->forget(who);
+        ask_first = true;
+        if (!s->open()) {
+            s = co_await reach();
+            guard.replace(s);
+        }
+    }
+}
+
+task<client_engine::verdict> client_engine::probe(session_ptr s) {
+    const bool http = s->via().is_http();
+    std::string version(options.version.empty() ? protocol::name_of(protocol::latest) : options.version);
+    for (bool corrected = false;; corrected = true) {
+        s->speak_modern(version);
+        rpc::peer::call_options_with_progress how;
+        // Silence means something where nothing stands between us and the server.
+        how.idle = http ? options.connect_timeout : options.probe_timeout;
+        how.total = how.idle;
+        how.want_progress = false;
+        how.cancellable = false;
+        json::value result;
+        versions offered;
+        try {
+            result = co_await rpc::peer::ask(s->shared_peer(), "server/discover", {}, s->meta(), how);
+        } catch (const keel::error& e) {
+            switch (e.kind()) {
+                case error_kind::rejected: {
+                    int code = e.code();
+                    if (code == error_code::header_mismatch || code == error_code::missing_client_capability) throw;
+                    if (code != error_code::unsupported_protocol_version) {
+                        bool evidence = !http || e.http_status() == 0 || (e.http_status() < 500);
+                        if (!evidence) throw;
+                        co_return verdict::legacy;
+                    }
+                    offered = texts(e.data()["supported"]);
+                    break;
+                }
+                case error_kind::timed_out:
+                case error_kind::closed:
+                    if (http) throw;
+                    co_return verdict::legacy;
+                case error_kind::bad_message: co_return verdict::legacy;
+                default: throw;
+            }
+        }
+        if (result.is_null()) {
+            auto common = newest_common(offered, true);
+            bool pinned_elsewhere = common && !options.version.empty() && protocol::name_of(*common) != options.version;
+            if (common && !corrected && !pinned_elsewhere) {
+                version = protocol::name_of(*common);
+                continue;
+            }
+            if (!common && newest_common(offered, false)) co_return verdict::legacy;
+            throw_no_common(offered);
+        }
+        protocol::discover_result said;
+        decode_error why;
+        if (!decode(result, said, why)) {
+            log(log_level::info, "the answer to server/discover is none: " + why.message());
+            co_return verdict::legacy;
+        }
+        bool spoken = std::find(said.supported_versions.begin(), said.supported_versions.end(), version) !=
+                      said.supported_versions.end();
+        if (!spoken) {
+            auto common = newest_common(said.supported_versions, true);
+            if (!common || !options.version.empty()) {
+                if (options.version.empty() && newest_common(said.supported_versions, false)) {
+                    co_return verdict::legacy;
+                }
+                throw_no_common(said.supported_versions);
+            }
+            version = protocol::name_of(*common);
+            s->speak_modern(version);
+        }
+        server_facts facts;
+        facts.protocol_version = version;
+        facts.modern = true;
+        facts.about = about_server(result);
+        facts.capabilities = result["capabilities"];
+        facts.instructions = said.instructions;
+        s->server_name = facts.about.name;
+        set_facts(std::move(facts));
+        co_return verdict::modern;
+    }
+}
+
+task<void> client_engine::shake_hands_with_fallback(session_ptr s) {
+    std::exception_ptr refused;
+    try {
+        co_await shake_hands(s);
+    } catch (const keel::error& e) {
+        int status = e.http_status();
+        bool modern = e.code() == error_code::header_mismatch || e.code() == error_code::missing_client_capability ||
+                      e.code() == error_code::unsupported_protocol_version;
+        if (e.kind() != error_kind::rejected || status < 400 || status >= 500 || modern) throw;
+        refused = std::current_exception();
+    }
+    if (!refused) co_return;
+    bool found = co_await s->via().fall_back_to_old_transport();
+    if (!found) std::rethrow_exception(refused);
+    co_await shake_hands(s);
+}
+
+task<void> client_engine::shake_hands(session_ptr s) {
+    s->speak_legacy({});
+    protocol::initialize_params params;
+    params.protocol_version = options.version.empty() ? protocol::name_of(protocol::latest_legacy) : options.version;
+    params.capabilities = capabilities(false);
+    params.client_info = options.about;
+    json::value given = protocol::encode_for(protocol::latest_legacy, params);
+    rpc::peer::call_options_with_progress how;
+    how.idle = options.connect_timeout;
+    how.total = options.connect_timeout;
+    how.want_progress = false;
+    json::value result = co_await rpc::peer::ask(s->shared_peer(), nullptr, "initialize", std::move(given), how);
+    protocol::initialize_result said;
+    decode_error why;
+    if (!decode(result, said, why)) {
+        throw keel::error(error_kind::bad_message,
+                          "the answer to initialize is none: " + why.message());
+    }
+    auto agreed = protocol::find_revision(said.protocol_version);
+    bool acceptable = agreed && !protocol::is_modern(*agreed) &&
+                      (options.version.empty() || options.version == said.protocol_version);
+    if (!acceptable) throw_no_common({said.protocol_version});  // LIFE-09: the session is closed
+    s->speak_legacy(*agreed);
+    s->peer().notify("notifications/initialized", {}, false);
+    s->via().session_opened();
+
+    server_facts facts;
+    facts.protocol_version = said.protocol_version;
+    facts.about = std::move(said.server_info);
+    facts.capabilities = result["capabilities"];
+    facts.instructions = std::move(said.instructions);
+    s->server_name = facts.about.name;
+    bool logs = !facts.capabilities["logging"].is_null();
+    set_facts(std::move(facts));
+
+    auto level = wanted_level();
+    if (!level || !logs) co_return;
+    json::value wanted = json::object({{"level", name_of(*level)}});
+    try {
+        co_await rpc::peer::ask(s->shared_peer(), nullptr, "logging/setLevel", std::move(wanted), how);
+    } catch (const keel::error& e) {
+        if (e.kind() != error_kind::rejected) throw;
+        log(log_level::warning, std::string("the server does not take a log level: ") + e.what());
+    }
+}
+
+// HTTP, older revisions: the server has forgotten us (D18).
+void client_engine::renew_session(session_ptr which) {
+    struct renewing {
+        explicit renewing(loop& l) : line(l) {}
+        activity line;
+    };
+    auto r = std::make_shared<renewing>(*on);
+    start(r->line, shake_hands(which), [r, self = shared_from_this(), which](outcome<void> o) {
+        bool worked = o.index() == 1;
+        if (!worked) {
+            try {
+                std::rethrow_exception(std::get<0>(o));
+            } catch (const std::exception& e) {
+                self->log(log_level::error, std::string("no new session: ") + e.what());
+            }
+        }
+        self->cache.clear();
+        which->via().session_renewed(worked);
+        if (worked && self->options.on_session_renewed) {
+            self->contain("callback for a new session", [&] { self->options.on_session_renewed(); });
+        }
+    });
+}
+
+}  // namespace keel::detail

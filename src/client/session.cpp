@@ -1,0 +1,202 @@
+#include "client/session.hpp"
+
+#include "client/engine.hpp"
+#include "client/subscription_state.hpp"
+#include "protocol/messages.hpp"
+#include "protocol/revisions.hpp"
+
+#include <algorithm>
+
+namespace keel::client_side {
+
+namespace {
+const json::value no_params;
+
+bool covers(const std::string& subscribed, std::string_view uri) {
+    // What is told may be a part of what was subscribed to.
+    return uri == subscribed || (uri.size() > subscribed.size() && uri.starts_with(subscribed) &&
+                                 (subscribed.ends_with('/') || uri[subscribed.size()] == '/'));
+}
+
+bool wants(const subscription_request& r, const change& c) {
+    switch (c.what) {
+        case change::kind::tools: return r.tools;
+        case change::kind::prompts: return r.prompts;
+        case change::kind::resources: return r.resources;
+        case change::kind::resource:
+            return std::any_of(r.uris.begin(), r.uris.end(), [&](const std::string& u) { return covers(u, c.uri); });
+    }
+    return false;
+}
+
+}  // namespace
+
+session::session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via)
+    : engine_(std::move(owner)), link_(std::move(via)), ending_(*engine_->on) {}
+
+session::~session() { engine_->on->stop_timer(keep_alive_); }
+
+void session::start() {
+    self_ = shared_from_this();
+    peer_ = link_->open(engine_->on, engine_->options.limits, *this);
+}
+
+void session::close() {
+    closing_ = true;
+    if (peer_) peer_->close();
+}
+
+// ---- what is spoken ----
+
+void session::speak_modern(std::string_view version) {
+    modern_ = true;
+    version_ = version;
+    revision_ = protocol::find_revision(version).value_or(protocol::latest);
+    peer_->core().accept_requests(false);
+    link_->speak(true, version);
+    refresh_meta();
+}
+
+void session::speak_legacy(std::optional<protocol::revision> agreed) {
+    modern_ = false;
+    revision_ = agreed.value_or(protocol::latest_legacy);
+    meta_.clear();
+    peer_->core().accept_requests(true);
+    peer_->core().allow_batches(agreed && protocol::has_batches(*agreed));
+    link_->speak(false, agreed ? protocol::name_of(*agreed) : std::string_view());
+    if (agreed) arm_keep_alive();
+}
+
+void session::refresh_meta() {
+    if (!modern_) return;
+    meta_.clear();
+    auto add = [this](std::string_view key, const json::value& v) {
+        if (!meta_.empty()) meta_ += ',';
+        meta_ += '"';
+        meta_ += key;
+        meta_ += "\":";
+        meta_ += json::to_string(v);
+    };
+    add(protocol::meta_key::protocol_version, version_);
+    add(protocol::meta_key::client_info, protocol::encode_for(revision_, engine_->options.about));
+    add(protocol::meta_key::client_capabilities, protocol::encode_for(revision_, engine_->capabilities(true)));
+    if (auto level = engine_->wanted_level()) add(protocol::meta_key::log_level, name_of(*level));
+}
+
+void session::arm_keep_alive() {
+    duration every = engine_->options.keep_alive;
+    if (every <= duration::zero()) return;
+    keep_alive_ = start_timer_after(*engine_->on, every, [weak = weak_from_this(), every] {
+        auto self = weak.lock();
+        if (!self || !self->open()) return;
+        self->arm_keep_alive();
+        // The wait belongs to nobody: what comes of it is a sign of life, or the end.
+        struct pinging {
+            explicit pinging(loop& on) : line(on) {}
+            detail::activity line;
+        };
+        auto p = std::make_shared<pinging>(*self->engine_->on);
+        rpc::peer::call_options_with_progress how;
+        how.idle = every;
+        how.total = every;
+        how.want_progress = false;
+        detail::start(p->line, rpc::peer::ask(self->peer_, std::string("ping"), std::string(), std::string(), how),
+                      [p, self](detail::outcome<json::value> o) {
+                          if (o.index() == 1) return;
+                          try {
+                              std::rethrow_exception(std::get<0>(o));
+                          } catch (const keel::error& e) {
+                              if (e.kind() == error_kind::timed_out) self->peer_->lost("no sign of life from the server");
+                          }
+                      });
+    });
+}
+
+// ---- what comes ----
+
+void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
+    if (method == "ping") return peer_->finish(id, "{}");
+    auto request = peer_->open_request(id);
+    auto work = [](std::shared_ptr<session> self, std::string name, json::value params,
+                   std::stop_token token) -> task<std::string> {
+        json::value result =
+            co_await self->engine_->answer(std::move(name), std::move(params), self->revision_, std::move(token));
+        co_return json::to_string(result);
+    };
+    request->run(work(shared_from_this(), std::string(method), given ? *given : no_params, request->token()));
+}
+
+void session::on_notification(rpc::peer&, std::string_view method, const json::value* given) {
+    engine_->heard(*this, method, given ? *given : no_params);
+}
+
+void session::on_report(std::string_view text) { engine_->log(log_level::warning, text); }
+
+void session::on_session_lost() {
+    end_subscriptions("the server has forgotten the session");
+    engine_->renew_session(shared_from_this());
+}
+
+void session::acknowledge(const json::value& params) {
+    auto id = params["_meta"]["io.modelcontextprotocol/subscriptionId"].if_int();
+    if (!id) return;
+    for (const auto& each : listens) {
+        if (each->call != static_cast<rpc::serial>(*id) || each->acknowledged) continue;
+        const json::value& said = params["notifications"];
+        subscription_request agreed;
+        agreed.tools = said["toolsListChanged"].if_bool().value_or(false);
+        agreed.prompts = said["promptsListChanged"].if_bool().value_or(false);
+        agreed.resources = said["resourcesListChanged"].if_bool().value_or(false);
+        for (const json::value& uri : said["resourceSubscriptions"].items()) {
+            if (auto text = uri.if_string()) agreed.uris.emplace_back(*text);
+        }
+        each->state->set_agreed(std::move(agreed));
+        each->acknowledged = true;
+        auto keep = each;
+        keep->answered.set();
+        return;
+    }
+}
+
+void session::tell(const change& what, const json::value& params) {
+    if (modern_) {
+        auto id = params["_meta"]["io.modelcontextprotocol/subscriptionId"].if_int();
+        for (const auto& each : listens) {
+            if (id && each->call == static_cast<rpc::serial>(*id)) return each->state->push(what);
+        }
+        return;
+    }
+    for (const auto& each : subscribers) {
+        if (wants(each.wants, what)) each.state->push(what);
+    }
+}
+
+void session::end_subscriptions(const std::string& why) {
+    auto all = std::exchange(subscribers, {});
+    subscribed_uris.clear();
+    for (const auto& each : all) {
+        each.state->finish(closing_ ? subscription_end::ended : subscription_end::lost, why);
+    }
+}
+
+// ---- the end ----
+
+void session::on_closed(std::string_view cause, std::size_t) {
+    engine_->on->stop_timer(std::exchange(keep_alive_, 0));
+    cause_ = cause;
+    if (cause_.empty() && !closing_) cause_ = "the server has closed the connection";
+    auto wait = [](std::shared_ptr<session> self) -> task<void> { co_await self->link_->ended(); };
+    detail::start(ending_, wait(shared_from_this()), [self = shared_from_this()](detail::outcome<void> o) {
+        if (o.index() == 0) self->engine_->log(log_level::warning, "the end of the connection could not be awaited");
+        if (std::string more = self->link_->epitaph(); !more.empty()) {
+            self->cause_ = self->closing_ ? more : self->cause_ + "; " + more;
+        }
+        self->end_subscriptions(self->cause_);
+        // Whoever waits for an answer learns of it first (D1).
+        self->over.set();
+        self->engine_->session_ended(*self, self->closing_ ? std::string() : self->cause_);
+        self->engine_->on->post([self] { self->self_.reset(); });
+    });
+}
+
+}  // namespace keel::client_side

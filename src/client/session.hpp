@@ -1,0 +1,102 @@
+#pragma once
+
+// One connection of a client: which revision is spoken on it, and who hears what comes.
+
+#include "client/link.hpp"
+#include "protocol/revision.hpp"
+
+#include <keel/async.hpp>
+#include <keel/subscription.hpp>
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace keel::detail {
+class client_engine;
+}
+
+namespace keel::client_side {
+
+class subscription_state;
+
+/// A listen request that is open (2026-07-28).
+struct listening {
+    explicit listening(loop& on) : line(on) {}
+    detail::activity line;
+    std::shared_ptr<subscription_state> state;
+    rpc::serial call = 0;
+    event answered;  // acknowledged, or failed
+    bool acknowledged = false;
+    std::exception_ptr failure;
+};
+
+/// Owned by the engine while it is the current one, by the tasks that use it, and by itself until it has closed.
+class session final : public std::enable_shared_from_this<session>, public link_user {
+public:
+    session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via);
+    ~session();
+
+    void start();
+    /// Ends in order. `closed` is set when everything is over, the link's child included.
+    void close();
+    bool open() const noexcept { return peer_ && !peer_->closed() && !closing_; }
+
+    rpc::peer& peer() const noexcept { return *peer_; }
+    const std::shared_ptr<rpc::peer>& shared_peer() const noexcept { return peer_; }
+    client_side::link& via() const noexcept { return *link_; }
+
+    // ---- what is spoken ----
+    bool modern() const noexcept { return modern_; }
+    protocol::revision revision() const noexcept { return revision_; }
+    void speak_modern(std::string_view version);
+    void speak_legacy(std::optional<protocol::revision> agreed);
+    /// The members of `_meta` that every request of 2026-07-28 has.
+    const std::string& meta() const noexcept { return meta_; }
+    /// The wanted level of log messages is part of it.
+    void refresh_meta();
+
+    // ---- who hears of changes ----
+    std::list<std::shared_ptr<listening>> listens;
+    struct legacy_subscriber {
+        std::shared_ptr<subscription_state> state;
+        subscription_request wants;
+    };
+    std::list<legacy_subscriber> subscribers;
+    std::map<std::string, std::size_t> subscribed_uris;  // and how many want them
+    void tell(const change& what, const json::value& params);
+    void acknowledge(const json::value& params);
+
+    /// Set when the connection is over and everything behind it is gone.
+    event over;
+    /// "exited with status 3: …"; once it is over.
+    const std::string& cause() const noexcept { return cause_; }
+    std::string server_name;
+
+private:
+    void on_request(rpc::peer& p, rpc::serial request, std::string_view method, const json::value* params) override;
+    void on_notification(rpc::peer& p, std::string_view method, const json::value* params) override;
+    void on_report(std::string_view text) override;
+    void on_closed(std::string_view cause, std::size_t abandoned) override;
+    void on_session_lost() override;
+    void end_subscriptions(const std::string& why);
+    void arm_keep_alive();
+
+    const std::shared_ptr<detail::client_engine> engine_;
+    std::unique_ptr<link> link_;
+    std::shared_ptr<rpc::peer> peer_;
+    std::shared_ptr<session> self_;  // until it is over
+    detail::activity ending_;
+    bool modern_ = false;
+    bool closing_ = false;
+    protocol::revision revision_ = protocol::latest_legacy;
+    std::string version_;
+    std::string meta_;
+    std::string cause_;
+    loop::timer keep_alive_ = 0;
+};
+
+}  // namespace keel::client_side

@@ -1,0 +1,124 @@
+#include "client/tool_book.hpp"
+
+#include <keel/error.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <variant>
+
+namespace keel::client_side {
+
+namespace {
+
+constexpr std::int64_t largest_integer = (std::int64_t{1} << 53) - 1;  // beyond it JavaScript has no exact integers
+
+std::string quoted(std::string_view name) {
+    std::string out;
+    return json::write_string(out, name.substr(0, 128)) ? out : "(not UTF-8)";
+}
+
+/// The header as its author spells it: servers are to compare without regard to case, but people read logs.
+std::string spelled_header(const json::value& input_schema, const std::vector<std::string>& path) {
+    const json::value* at = &input_schema;
+    for (const std::string& name : path) at = &(*at)["properties"][name];
+    return "Mcp-Param-" + std::string((*at)["x-mcp-header"].as_string());
+}
+
+const json::value* argument_at(const json::value& arguments, const std::vector<std::string>& path) noexcept {
+    const json::value* at = &arguments;
+    for (const std::string& name : path) {
+        at = at->find(name);
+        if (at == nullptr) return nullptr;
+    }
+    return at->is_null() ? nullptr : at;
+}
+
+std::optional<std::int64_t> whole_number(const json::value& v) noexcept {
+    std::optional<std::int64_t> n = v.if_int();
+    if (v.type() == json::kind::real) {
+        const double d = *v.if_double();
+        if (std::abs(d) <= static_cast<double>(largest_integer) && std::trunc(d) == d) n = static_cast<std::int64_t>(d);
+    }
+    if (n && (*n < -largest_integer || *n > largest_integer)) return std::nullopt;
+    return n;
+}
+
+}  // namespace
+
+void tool_book::take(std::vector<tool>& page, bool mirrored, const reporter& report) {
+    std::erase_if(page, [&](const tool& t) {
+        known_tool learned;
+        if (mirrored) {
+            auto found = protocol::mirrored_parameters(t.input_schema);
+            if (auto* wrong = std::get_if<protocol::mirrored_schema_error>(&found)) {
+                tools_.erase(t.name);
+                if (report) report("the tool " + quoted(t.name) + " cannot be used over HTTP: " + wrong->what);
+                return true;
+            }
+            for (auto& p : std::get<0>(found)) {
+                learned.mirrored.push_back({spelled_header(t.input_schema, p.path), std::move(p.path)});
+            }
+        }
+        learned.promised = t.output_schema;
+        if (tools_.size() < max_tools || tools_.contains(t.name)) {
+            tools_.insert_or_assign(t.name, std::move(learned));
+        } else if (!std::exchange(full_, true) && report) {
+            report("the server has more than " + std::to_string(max_tools) +
+                   " tools: results of the others are not checked");
+        }
+        return false;
+    });
+}
+
+tool_book::header_list tool_book::headers_for(std::string_view name, const json::value& arguments) const {
+    header_list headers;
+    auto known = tools_.find(name);
+    if (known == tools_.end()) return headers;
+    for (const parameter& p : known->second.mirrored) {
+        const json::value* v = argument_at(arguments, p.path);
+        if (v == nullptr) continue;
+        // By what the value is, not by what the schema wants: that an argument has the wrong type is for the server to say. An array
+        // or object has no header at all.
+        if (auto text = v->if_string()) {
+            headers.emplace_back(p.header, protocol::encode_mirrored(*text));
+        } else if (auto flag = v->if_bool()) {
+            headers.emplace_back(p.header, *flag ? "true" : "false");
+        } else if (v->is_number()) {
+            const std::optional<std::int64_t> n = whole_number(*v);
+            if (!n) {
+                std::string where = "arguments";
+                for (const std::string& step : p.path) where.append(".").append(step);
+                throw error(error_kind::unavailable,
+                            where + ": no integer from -(2^53-1) to 2^53-1, so it cannot be sent in " + p.header,
+                            error_code::invalid_params);
+            }
+            headers.emplace_back(p.header, std::to_string(*n));
+        }
+    }
+    return headers;
+}
+
+std::optional<std::string> tool_book::check(std::string_view name, const tool_result& result, const reporter& report) {
+    if (result.is_error) return std::nullopt;
+    auto known = tools_.find(name);
+    if (known == tools_.end()) return std::nullopt;
+    known_tool& t = known->second;
+    if (!t.promised.is_null()) {
+        const json::value document = std::exchange(t.promised, json::value());
+        try {
+            t.output = schema(document);
+        } catch (const schema_error& e) {
+            if (report)
+                report("results of the tool " + quoted(name) + " are not checked: its outputSchema " + e.what());
+        }
+    }
+    if (t.output.empty()) return std::nullopt;
+    if (!result.structured) {
+        return "the tool " + quoted(name) + " has promised structured content, but its result has none";
+    }
+    decode_error e;
+    if (t.output.check(*result.structured, e, "structuredContent")) return std::nullopt;
+    return "the result of the tool " + quoted(name) + " is not what its outputSchema promises: " + e.message();
+}
+
+}  // namespace keel::client_side

@@ -1,0 +1,145 @@
+// Byte streams to a server: children, sockets, and a server in this process.
+
+#include "client/engine.hpp"
+#include "client/link.hpp"
+
+#include <keel/async.hpp>
+#include <keel/child_process.hpp>
+#include <keel/server.hpp>
+#include <keel/server_target.hpp>
+#include <keel/transport.hpp>
+
+namespace keel {
+
+namespace client_side {
+
+namespace {
+
+class wire_link : public link {
+public:
+    explicit wire_link(std::unique_ptr<connection> wire) noexcept : wire_(std::move(wire)) {}
+
+    std::shared_ptr<rpc::peer> open(std::shared_ptr<loop> on, const limits& bounds, link_user& user) override {
+        auto p =
+            std::make_shared<rpc::peer>(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, user);
+        p->start();
+        return p;
+    }
+
+private:
+    std::unique_ptr<connection> wire_;
+};
+
+class unix_connector final : public connector {
+public:
+    explicit unix_connector(std::string path) noexcept : path_(std::move(path)) {}
+    task<std::unique_ptr<link>> connect(std::shared_ptr<loop> on, link_settings) override {
+        co_return std::make_unique<wire_link>(connect_unix(*on, path_));
+    }
+    std::string describe() const override { return "unix " + path_; }
+    std::string identity() const override { return describe(); }
+
+private:
+    const std::string path_;
+};
+
+class tcp_connector final : public connector {
+public:
+    explicit tcp_connector(std::string_view address) : to_(tcp_address::parse(address)) {}
+    task<std::unique_ptr<link>> connect(std::shared_ptr<loop> on, link_settings) override {
+        tcp_address to = to_;
+        std::unique_ptr<connection> wire = co_await connect_tcp(*on, std::move(to));
+        co_return std::make_unique<wire_link>(std::move(wire));
+    }
+    std::string describe() const override { return "tcp " + to_.text(); }
+    std::string identity() const override { return describe(); }
+
+private:
+    const tcp_address to_;
+};
+
+class child_link final : public wire_link {
+public:
+    /// What is known of the child, shared with its keeper, which may end later.
+    struct fate {
+        event ended;
+        std::optional<child_end> how;
+    };
+    child_link(std::unique_ptr<connection> wire, std::shared_ptr<fate> f, std::string command) noexcept
+        : wire_link(std::move(wire)), fate_(std::move(f)), command_(std::move(command)) {}
+
+    std::string epitaph() const override {
+        if (!fate_->how) return {};
+        std::string text = command_ + " " + fate_->how->text();
+        if (std::string_view last = fate_->how->stderr_tail; !last.empty()) {
+            constexpr std::size_t most = 1000;
+            if (last.size() > most) last.remove_prefix(last.size() - most);
+            text += "; its last words: " + rpc::printable(last, most);
+        }
+        return text;
+    }
+    task<void> ended() override {
+        auto keep = fate_;
+        co_await keep->ended;
+    }
+
+private:
+    std::shared_ptr<fate> fate_;
+    std::string command_;
+};
+
+class child_connector final : public connector {
+public:
+    explicit child_connector(child_process what) noexcept : what_(std::move(what)) {}
+    task<std::unique_ptr<link>> connect(std::shared_ptr<loop> on, link_settings how) override {
+        auto fate = std::make_shared<child_link::fate>();
+        child_options options;
+        options.limits = how.limits;
+        options.on_stderr = std::move(how.on_stderr);
+        options.on_end = [fate](const child_end& end) {
+            fate->how = end;
+            fate->ended.set();
+        };
+        started_child child = start_child(*on, what_, std::move(options));
+        co_return std::make_unique<child_link>(std::move(child.wire), std::move(fate), what_.command);
+    }
+    std::string describe() const override {
+        std::string text = what_.command;
+        for (const std::string& each : what_.arguments) text += " " + each;
+        return text;
+    }
+    std::string identity() const override { return "child " + describe(); }
+
+private:
+    const child_process what_;
+};
+
+class server_connector final : public connector {
+public:
+    explicit server_connector(server& s) noexcept : server_(s) {}
+    task<std::unique_ptr<link>> connect(std::shared_ptr<loop> on, link_settings) override {
+        auto [ours, theirs] = memory_pair(*on, *on);
+        server_.serve(on, std::move(theirs));
+        co_return std::make_unique<wire_link>(std::move(ours));
+    }
+    std::string describe() const override { return "in this process: " + server_.about().name; }
+    std::string identity() const override { return describe(); }
+
+private:
+    server& server_;
+};
+
+}  // namespace
+
+}  // namespace client_side
+
+using namespace client_side;
+
+server_target::server_target(child_process what) : connector_(std::make_shared<child_connector>(std::move(what))) {}
+server_target::server_target(unix_socket at) : connector_(std::make_shared<unix_connector>(std::move(at.path))) {}
+server_target::server_target(tcp at) : connector_(std::make_shared<tcp_connector>(at.address)) {}
+server_target::server_target(server& s) : connector_(std::make_shared<server_connector>(s)) {}
+std::string server_target::describe() const { return connector_->describe(); }
+std::string server_target::identity() const { return connector_->identity(); }
+
+}  // namespace keel

@@ -1,0 +1,71 @@
+#include "http_client/endpoint.hpp"
+
+#include "http_client/tokens.hpp"
+
+#include <array>
+#include <utility>
+
+namespace keel::http {
+
+namespace {
+
+// How long a message is and what becomes of its connection is said by us alone: two opinions are a hole.
+constexpr std::array<std::string_view, 10> ours = {
+    "host",    "content-length", "connection",       "transfer-encoding",   "te",
+    "trailer", "upgrade",        "proxy-connection", "proxy-authorization", "expect",
+};
+
+void append_header(std::string& out, std::string_view name, std::string_view value) {
+    out.append(name).append(": ").append(value).append("\r\n");
+}
+
+}  // namespace
+
+endpoint::endpoint(url_parts to, std::optional<proxy_address> through,
+                   std::shared_ptr<const tls::tls_client_context> context)
+    : at(std::move(to)), proxy(std::move(through)), tls(std::move(context)),
+      after_path(" HTTP/1.1\r\nHost: " + at.authority() + "\r\n") {
+    if (!proxy || at.secure) return;
+    before_path = at.origin();
+    if (!proxy->authorization.empty()) append_header(after_path, "Proxy-Authorization", proxy->authorization);
+}
+
+std::string check_request(const outgoing& what) {
+    if (!is_token(what.method) || what.method == "CONNECT") return "\"" + what.method + "\" is no method for a request";
+    if (!what.path.starts_with('/') || !is_request_target(what.path) || what.path.find('#') != what.path.npos) {
+        return "the path of the request cannot be sent as it is";
+    }
+    for (const auto& [name, value] : what.headers) {
+        if (!is_token(name)) return "a header has a name that is none";
+        if (!is_field_text(value)) return "the header " + name + " contains control characters";
+        for (std::string_view each : ours) {
+            if (same_ignoring_case(name, each)) return "the header " + name + " cannot be set";
+        }
+    }
+    return {};
+}
+
+void append_request_head(std::string& out, const outgoing& what, const endpoint& to, std::size_t body_size) {
+    out.append(what.method).append(" ").append(to.before_path).append(what.path).append(to.after_path);
+    bool authorized = to.at.authorization.empty();
+    for (const auto& [name, value] : what.headers) {
+        if (same_ignoring_case(name, "authorization")) authorized = true;
+        append_header(out, name, value);
+    }
+    if (!authorized) append_header(out, "Authorization", to.at.authorization);
+    if (body_size > 0 || what.method == "POST" || what.method == "PUT" || what.method == "PATCH") {
+        append_header(out, "Content-Length", std::to_string(body_size));
+    }
+    out += "\r\n";
+}
+
+std::string connect_request(const endpoint& to) {
+    const std::string authority = to.at.authority_with_port();
+    std::string out = "CONNECT " + authority + " HTTP/1.1\r\n";
+    append_header(out, "Host", authority);
+    if (!to.proxy->authorization.empty()) append_header(out, "Proxy-Authorization", to.proxy->authorization);
+    out += "\r\n";
+    return out;
+}
+
+}  // namespace keel::http

@@ -1,0 +1,175 @@
+#pragma once
+
+// MCP over HTTP, as a client: each message is a POST, and what the server says comes in the responses.
+
+#include "client/link.hpp"
+#include "http_client/http_link_exchange.hpp"
+#include "http_client/http_link_farewell.hpp"
+#include "http_client/http_link_headers.hpp"
+#include "http_client/http_link_listener.hpp"
+#include "http_client/old_sse.hpp"
+#include "http_client/transfer.hpp"
+#include "rpc/recycling_map.hpp"
+
+#include <keel/async.hpp>
+#include <keel/json.hpp>
+#include <keel/limits.hpp>
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace keel::http {
+
+struct http_link_options {
+    header_list headers = {};  // sent with every request
+    bool allow_old_transport = true;
+    std::size_t max_body = 64 * 1024 * 1024;  // of one answer, or one event
+};
+
+/// Everything on its loop. Not destroyed from inside anything it calls; what was open when it is destroyed ends without a
+/// word. The peer is told the truth about each call: an answer, or why there is none, never silence.
+class http_link final : public client_side::link, private rpc::outlet, private rpc::peer_user {
+public:
+    /// Throws std::invalid_argument for a header that cannot be sent.
+    http_link(std::shared_ptr<loop> on, std::unique_ptr<transfer_pool> pool, http_link_options options);
+    ~http_link() override;
+
+    std::shared_ptr<rpc::peer> open(std::shared_ptr<loop> on, const limits& bounds,
+                                    client_side::link_user& user) override;
+    void speak(bool modern, std::string_view version) override;
+    void session_opened() override;
+    void session_renewed(bool worked) override;
+    task<bool> fall_back_to_old_transport() override;
+    bool is_http() const noexcept override { return true; }
+    task<void> ended() override;
+
+    /// Messages that have not got all of their response.
+    std::size_t open_exchanges() const noexcept { return live_.size() + dying_.size(); }
+    bool has_session() const noexcept { return !terms_.session.empty(); }
+
+private:
+    friend class link_exchange;
+    friend class link_listener;
+    friend class old_stream;
+    friend class link_farewell;
+
+    // rpc::outlet
+    std::string& begin(const rpc::frame& about) override;
+    std::uint64_t end(const rpc::frame& about) override;
+    std::uint64_t first_to_withdraw() const noexcept override;
+    std::size_t withdraw(rpc::serial owner) override;
+    rpc::serial owner_of_answer(const rpc::request_id& id) const noexcept override;
+    std::size_t waiting(rpc::stream_id) const noexcept override;
+    void unanswered(rpc::stream_id, const rpc::request_id&) override {}
+    bool may_ask(rpc::stream_id) const noexcept override { return !closed_; }
+    bool give_up(rpc::serial call) override;
+    void flush() override;
+    void release(rpc::stream_id, duration) override {}
+
+    // rpc::peer_user: handed on, because the end is ours to see.
+    void on_request(rpc::peer& p, rpc::serial request, std::string_view method, const json::value* params) override;
+    void on_notification(rpc::peer& p, std::string_view method, const json::value* params) override;
+    void on_input_end() override { user_->on_input_end(); }
+    void on_turn_end() noexcept override { user_->on_turn_end(); }
+    void on_report(std::string_view text) override { user_->on_report(text); }
+    void on_closed(std::string_view cause, std::size_t abandoned) override;
+
+    // ---- sending (http_link.cpp) ----
+    link_exchange& take_exchange();
+    bool must_wait(const link_exchange& x) const noexcept;
+    void hold(link_exchange& x);
+    void release_held();
+    void send(link_exchange& x);
+    void take_up_again(link_exchange& x, std::string_view last_event_id);
+    bool untouched(const link_exchange& x) const noexcept;
+    void count(link_exchange& x) noexcept;
+    void uncount(link_exchange& x) const noexcept;
+    /// It is over. Its memory stays until it is not on the stack any more.
+    void drop(link_exchange& x);
+    void bury(link_exchange& x) noexcept;
+    void open_gate(const link_exchange& x);
+
+    // ---- receiving (http_link_receive.cpp) ----
+    /// The data of an event of this exchange's stream, or (null) of one that belongs to no request.
+    void take_event(link_exchange* from, const sse_event& e);
+    void take_message(link_exchange* from, const rpc::message& m);
+    /// Somebody has the answer: the exchange only has to end.
+    void mark_settled(link_exchange& x);
+    void fail(link_exchange& x, rpc::call_outcome outcome);
+    void note(std::string text);
+    json::document& document() noexcept { return document_; }
+    void sweep();
+    void arm_sweep();
+
+    // ---- the session (http_link_session.cpp) ----
+    void take_session_id(const response_view& r);
+    /// 404 for a message of a session.
+    void not_found(link_exchange& x);
+    void lose_session();
+    void fail_calls_of_dead_sessions(bool accepted_only);
+
+    // ---- the end (http_link_end.cpp) ----
+    void say_goodbye();
+    void be_gone();
+    template <class F>
+    void later(F f);
+
+    const std::shared_ptr<loop> loop_;
+    std::unique_ptr<transfer_pool> pool_;
+    const http_link_options options_;
+    request_terms terms_;
+    limits limits_;
+    client_side::link_user* user_ = nullptr;
+    std::shared_ptr<rpc::peer> peer_;
+    json::document document_;
+    rpc::allowance reports_{10};
+
+    struct serial_hash {
+        std::size_t operator()(rpc::serial n) const noexcept { return static_cast<std::size_t>(n); }
+    };
+    std::list<link_exchange> live_;
+    std::list<link_exchange> dying_;  // over, and on the stack
+    std::list<link_exchange> spare_;
+    rpc::recycling_map<rpc::serial, link_exchange*, serial_hash> questions_;
+    link_exchange* writing_ = nullptr;      // between begin and end
+    std::vector<link_exchange*> queued_;    // in this turn
+    std::vector<link_exchange*> given_up_;  // in this turn
+    std::vector<link_exchange*> held_;
+    // Those that have not begun to leave, as far as is known: the front is asked when somebody wants to know.
+    mutable link_exchange* first_unsent_ = nullptr;
+    mutable link_exchange* last_unsent_ = nullptr;
+    mutable std::size_t unsent_bytes_ = 0;
+    std::uint64_t next_number_ = 1;
+    loop::timer sweep_ = 0;
+
+    std::uint64_t epoch_ = 1;  // of the session there is
+    std::string dead_session_;
+    bool renewing_ = false;
+    // Nothing goes out until the server has heard that we are initialized.
+    const link_exchange* gate_ = nullptr;
+    loop::timer gate_timer_ = 0;
+
+    link_listener listener_;
+    bool wants_listener_ = false;
+    std::unique_ptr<old_stream> old_;  // the transport of 2024-11-05
+
+    std::unique_ptr<link_farewell> farewell_;
+    bool closed_ = false;
+    bool leaving_ = false;
+    loop::timer final_ = 0;
+    event gone_;
+    std::shared_ptr<char> alive_ = std::make_shared<char>();  // posted work asks whether we are still there
+};
+
+template <class F>
+void http_link::later(F f) {
+    loop_->post([still = std::weak_ptr<char>(alive_), f = std::move(f)] {
+        if (!still.expired()) f();
+    });
+}
+
+}  // namespace keel::http

@@ -1,0 +1,79 @@
+// How a link ends: calls at once, what we still have to say within a bound, the session with a word (LHTTP-23).
+
+#include "http_client/http_link.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace keel::http {
+
+link_farewell::link_farewell(http_link& home) : home_(home) {
+    outgoing out;
+    out.method = "DELETE";
+    out.headers = headers_of_farewell(home.terms_);
+    home.pool_->start(std::move(out), *this);
+}
+
+void link_farewell::on_response(const response_view&) { home_.be_gone(); }
+
+void link_farewell::on_failure(transfer_failure, std::string_view) { home_.be_gone(); }
+
+void http_link::on_closed(std::string_view cause, std::size_t abandoned) {
+    closed_ = true;
+    renewing_ = false;
+    listener_.close();
+    std::vector<link_exchange*> pointless;
+    for (link_exchange& x : live_) {
+        if (x.is_question() || x.now == link_exchange::stage::held) pointless.push_back(&x);
+    }
+    for (link_exchange* x : pointless) drop(*x);
+    final_ = start_timer_after(*loop_, limits_.final_write, [this] {
+        final_ = 0;
+        be_gone();
+    });
+    // The answers that are cut off are queued, and leave at the end of this turn.
+    later([this] {
+        leaving_ = true;
+        if (live_.empty()) say_goodbye();
+    });
+    user_->on_closed(cause, abandoned);
+}
+
+void http_link::say_goodbye() {
+    if (farewell_ || !pool_) return;
+    const bool in_session = !terms_.modern && !old_ && !terms_.session.empty();
+    if (!in_session) return be_gone();
+    farewell_ = std::make_unique<link_farewell>(*this);
+}
+
+void http_link::be_gone() {
+    later([this] {
+        if (!pool_) return;
+        loop_->stop_timer(std::exchange(final_, 0));
+        leaving_ = false;
+        while (!live_.empty()) drop(live_.front());
+        old_.reset();
+        pool_.reset();
+        farewell_.reset();
+        loop_->stop_timer(std::exchange(sweep_, 0));
+        loop_->stop_timer(std::exchange(gate_timer_, 0));
+        gone_.set();  // whoever waits for this may destroy us
+    });
+}
+
+task<void> http_link::ended() {
+    if (peer_) co_await gone_;
+}
+
+http_link::~http_link() {
+    alive_.reset();
+    closed_ = true;
+    leaving_ = false;
+    for (loop::timer t : {final_, sweep_, gate_timer_}) loop_->stop_timer(t);
+    for (link_exchange& x : live_) loop_->stop_timer(x.pause);
+    listener_.close();
+    old_.reset();
+    pool_.reset();  // before those who listen to it
+}
+
+}  // namespace keel::http

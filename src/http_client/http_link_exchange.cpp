@@ -1,0 +1,257 @@
+#include "http_client/http_link_exchange.hpp"
+
+#include "http/media_type.hpp"
+#include "http_client/http_link.hpp"
+
+#include <utility>
+
+namespace keel::http {
+
+namespace {
+
+constexpr std::size_t max_refusal = 1024 * 1024;  // bytes of a body that only explains
+constexpr std::size_t max_ignored = 64 * 1024;    // bytes read so that the connection can be used again
+constexpr std::size_t kept_capacity = 64 * 1024;  // of a buffer that waits for its next use
+constexpr std::size_t max_event_id = 8 * 1024;
+
+bool is_success(int status) noexcept { return status >= 200 && status < 300; }
+
+}  // namespace
+
+/// What is called from here may end the exchange: its memory stays until nothing of it is on the stack.
+class link_exchange::visit {
+public:
+    explicit visit(link_exchange& x) noexcept : exchange_(x) { ++x.busy; }
+    visit(const visit&) = delete;
+    visit& operator=(const visit&) = delete;
+    ~visit() {
+        if (--exchange_.busy == 0 && exchange_.now == stage::over) exchange_.home_.bury(exchange_);
+    }
+
+private:
+    link_exchange& exchange_;
+};
+
+void link_exchange::reset() {
+    message.owner = 0;
+    message.answers = {};
+    message.method.clear();
+    message.name.clear();
+    message.extra.clear();
+    message.body.clear();
+    message.repeated = false;
+    now = stage::queued;
+    transfer = 0;
+    pause = 0;
+    epoch = 0;
+    modern = by_stream = settled = given_up = false;
+    form_ = form::nothing;
+    has_head_ = resumed_ = heard_other_ = false;
+    status_ = 0;
+    ignored_ = 0;
+    body_.clear();
+    if (body_.capacity() > kept_capacity) std::string().swap(body_);
+    reader_.reset();
+    pace_ = {};
+}
+
+// ---- the head ----
+
+void link_exchange::on_response(const response_view& r) {
+    visit v(*this);
+    home_.uncount(*this);
+    status_ = r.status;
+    if (resumed_) return read_resumed(r);
+    has_head_ = true;
+    if (r.status == 404 && epoch != 0) {
+        home_.open_gate(*this);
+        return home_.not_found(*this);
+    }
+    if (is_question()) return read_answer(r);
+    home_.open_gate(*this);
+    read_reply_to_news(r);
+}
+
+void link_exchange::read_answer(const response_view& r) {
+    if (!is_success(r.status)) {
+        form_ = form::refusal;
+        return;
+    }
+    if (by_stream) {
+        // It is taken; the answer comes elsewhere.
+        form_ = form::ignored;
+        return home_.mark_settled(*this);
+    }
+    if (!modern && message.method == "initialize") home_.take_session_id(r);
+    std::string_view type = r.header("content-type");
+    if (r.status == 202 || r.status == 204) {
+        fail(error_kind::bad_message, "the server gave no answer: " + describe_refusal(r.status, {}));
+    } else if (is_json_type(type)) {
+        form_ = form::json;
+    } else if (is_event_stream_type(type)) {
+        form_ = form::events;
+        reader_.emplace(sse_limits{home_.options_.max_body, home_.options_.max_body});
+    } else {
+        fail(error_kind::bad_message,
+             "the server answered with the content type \"" + rpc::printable(type, 80) + "\", which is no answer");
+    }
+}
+
+void link_exchange::read_reply_to_news(const response_view& r) {
+    if (!is_success(r.status)) {
+        form_ = form::refusal;
+        return;
+    }
+    // A stream could go on for ever, and there is nothing for us in it.
+    if (is_event_stream_type(r.header("content-type"))) return home_.drop(*this);
+    form_ = form::ignored;
+    home_.mark_settled(*this);
+}
+
+void link_exchange::read_resumed(const response_view& r) {
+    if (is_success(r.status) && is_event_stream_type(r.header("content-type"))) {
+        form_ = form::events;
+        reader_->restart();
+        return;
+    }
+    std::string why = describe_refusal(r.status, {});
+    if (r.status < 500) return fail(error_kind::stream_lost, "the stream cannot be taken up again: " + why);
+    home_.pool_->cancel(std::exchange(transfer, 0));
+    resume_later(why);
+}
+
+// ---- the body ----
+
+void link_exchange::on_body(std::string_view bytes) {
+    visit v(*this);
+    switch (form_) {
+        case form::json:
+            if (bytes.size() > home_.options_.max_body - body_.size()) {  // E3
+                return fail(error_kind::bad_message, "the answer is too large");
+            }
+            body_.append(bytes);
+            break;
+        case form::events: take_events(bytes); break;
+        case form::refusal:
+            body_.append(bytes.substr(0, max_refusal - body_.size()));
+            if (body_.size() == max_refusal) take_refusal();
+            break;
+        case form::ignored:
+        case form::nothing:
+            ignored_ += bytes.size();
+            if (ignored_ > max_ignored) home_.drop(*this);
+            break;
+    }
+}
+
+void link_exchange::take_events(std::string_view bytes) {
+    bool readable = reader_->feed(bytes, [this](const sse_event& e) {
+        if (now == stage::over) return;
+        pace_.heard();
+        home_.take_event(this, e);
+    });
+    if (readable || now == stage::over) return;
+    if (settled) return home_.drop(*this);
+    fail(error_kind::bad_message, "an event of the answer is too large");  // E3
+}
+
+void link_exchange::on_end() {
+    visit v(*this);
+    transfer = 0;
+    switch (form_) {
+        case form::json: take_json(); break;
+        case form::events: stream_over("it ended"); break;
+        case form::refusal: take_refusal(); break;
+        case form::ignored:
+        case form::nothing: break;
+    }
+    if (now == stage::sent) home_.drop(*this);
+}
+
+void link_exchange::on_failure(transfer_failure what, std::string_view why) {
+    visit v(*this);
+    transfer = 0;
+    home_.uncount(*this);
+    home_.open_gate(*this);
+    if (settled) return home_.drop(*this);
+    if (!is_question()) {
+        home_.note("a message did not reach the server: " + rpc::printable(why));
+        return home_.drop(*this);
+    }
+    if (form_ == form::refusal) return take_refusal();  // its status says enough
+    if (what == transfer_failure::malformed) return fail(failed_transfer(what, why));
+    if (form_ == form::events) return stream_over(why);
+    if (resumed_) return resume_later(why);
+    fail(failed_transfer(what, why));
+}
+
+// One message, or in the older era several, of which one is the answer to this request.
+void link_exchange::take_json() {
+    json::document& reader = home_.document();
+    const json::value* v = reader.read(body_, {.max_depth = home_.limits_.max_depth});
+    if (!v) {
+        std::string why = body_.empty() ? "there is none" : reader.error().what;
+        return fail(error_kind::bad_message, "the answer cannot be read: " + why);
+    }
+    if (v->is_array() && !modern) {
+        for (const json::value& each : v->items()) {
+            if (now != stage::over) home_.take_message(this, rpc::classify(each));
+        }
+    } else if (!take_whole_message(*v)) {
+        return;
+    }
+    if (!settled) fail(error_kind::bad_message, "what the server sent is no answer to this request");
+    if (body_.size() > kept_capacity) reader.clear();
+}
+
+// False: the call has failed.
+bool link_exchange::take_whole_message(const json::value& v) {
+    rpc::message m = rpc::classify(v);
+    if (m.names_method) return true;
+    // It stands where the answer belongs: an error that has lost its id can only mean this request.
+    if (!m.id.present() && m.kind == rpc::message_kind::response && m.error && !*m.problem) {
+        fail(refused_call(status_, body_, message.owner, home_.document()));
+        return false;
+    }
+    if (call_of(m.id) == message.owner) home_.take_message(this, m);
+    return true;
+}
+
+void link_exchange::take_refusal() {
+    if (is_question()) return fail(refused_call(status_, body_, message.owner, home_.document()));
+    home_.note("the server refused " + (message.method.empty() ? "an answer" : message.method) + ": " +
+               describe_refusal(status_, body_));
+    home_.drop(*this);
+}
+
+// ---- streams that end too early ----
+
+void link_exchange::stream_over(std::string_view why) {
+    if (settled) return home_.drop(*this);
+    if (heard_other_) return fail(error_kind::bad_message, "the stream held an answer, but not to this request");
+    std::string_view id = reader_->last_event_id();
+    // HTTP-12, I7: in the modern era a stream cannot be taken up again, and nothing is ever sent twice by itself.
+    bool resumable = !modern && !id.empty() && id.size() <= max_event_id && is_writable_header("last-event-id", id);
+    if (!resumable) {
+        return fail(error_kind::stream_lost, "the stream of the answer was lost: " + rpc::printable(why));
+    }
+    resume_later(why);
+}
+
+// LHTTP-07, LHTTP-19: not before the time that the server asked for, however the stream ended.
+void link_exchange::resume_later(std::string_view why) {
+    if (pace_.exhausted()) {
+        return fail(error_kind::stream_lost, "the stream could not be taken up again: " + rpc::printable(why));
+    }
+    now = stage::pausing;
+    form_ = form::nothing;
+    resumed_ = true;
+    pause = start_timer_after(*home_.loop_, pace_.next(reader_->retry()), [this] {
+        pause = 0;
+        home_.take_up_again(*this, reader_->last_event_id());
+    });
+}
+
+void link_exchange::fail(rpc::call_outcome outcome) { home_.fail(*this, std::move(outcome)); }
+
+}  // namespace keel::http

@@ -1,0 +1,110 @@
+#pragma once
+
+// One message of ours on its way to the server, and what comes back for it.
+
+#include "http/sse_reader.hpp"
+#include "http_client/http_link_outcome.hpp"
+#include "http_client/transfer.hpp"
+#include "rpc/outlet.hpp"
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace keel::http {
+
+class http_link;
+
+/// What is to be said in one POST.
+struct posted_message {
+    enum class kind : unsigned char { question, answer, news };
+    kind what = kind::news;
+    rpc::serial owner = 0;
+    rpc::request_id answers;
+    std::uint64_t number = 0;
+    std::string method;
+    std::string name;
+    header_list extra;
+    std::string body;
+    std::size_t size = 0;   // of the body, also when that has gone
+    bool repeated = false;  // the server did not know the session it was sent in
+};
+
+/// Kept by its link, and used again for another message when it is over.
+class link_exchange final : public transfer_user {
+public:
+    enum class stage : unsigned char {
+        queued,  // until the end of the turn
+        held,    // until there is a session again
+        sent,
+        pausing,  // its stream has ended; it is about to be taken up again
+        over,
+    };
+
+    explicit link_exchange(http_link& home) noexcept : home_(home) {}
+    link_exchange(const link_exchange&) = delete;
+    link_exchange& operator=(const link_exchange&) = delete;
+    ~link_exchange() = default;
+
+    /// Fit for another message.
+    void reset();
+    bool is_question() const noexcept { return message.what == posted_message::kind::question; }
+    /// The server has seen something of it.
+    bool accepted() const noexcept { return has_head_ || resumed_; }
+
+    posted_message message;
+    stage now = stage::queued;
+    transfer_pool::id transfer = 0;
+    loop::timer pause = 0;
+    std::uint64_t epoch = 0;  // the session it was sent in; 0: in none
+    bool modern = false;      // as it was sent
+    bool by_stream = false;   // its answer comes on the stream of the old transport
+    bool settled = false;     // nobody waits for what comes
+    bool given_up = false;    // it is dropped at the end of the turn
+    time_point since{};       // it was sent, or settled
+    int busy = 0;             // how often it is on the stack
+    std::list<link_exchange>::iterator place;
+    // Among those that have not begun to leave.
+    bool counted = false;
+    link_exchange* next = nullptr;
+    link_exchange* previous = nullptr;
+
+private:
+    class visit;
+    enum class form : unsigned char { nothing, json, events, refusal, ignored };
+
+    void on_response(const response_view& r) override;
+    void on_body(std::string_view bytes) override;
+    void on_end() override;
+    void on_failure(transfer_failure what, std::string_view why) override;
+
+    void read_answer(const response_view& r);
+    void read_reply_to_news(const response_view& r);
+    void read_resumed(const response_view& r);
+    void take_json();
+    bool take_whole_message(const json::value& v);
+    void take_events(std::string_view bytes);
+    void take_refusal();
+    /// The stream has ended, or broken, without the answer (D2).
+    void stream_over(std::string_view why);
+    void resume_later(std::string_view why);
+    void fail(rpc::call_outcome outcome);
+    void fail(error_kind kind, std::string why) { fail(failed_call(kind, std::move(why), status_)); }
+
+    http_link& home_;
+    form form_ = form::nothing;
+    bool has_head_ = false;
+    bool resumed_ = false;
+    bool heard_other_ = false;  // an answer to something else
+    int status_ = 0;
+    std::size_t ignored_ = 0;  // bytes
+    std::string body_;
+    std::optional<sse_reader> reader_;
+    reconnect_pace pace_;
+
+    friend class http_link;
+};
+
+}  // namespace keel::http

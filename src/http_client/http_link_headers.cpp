@@ -1,0 +1,107 @@
+#include "http_client/http_link_headers.hpp"
+
+#include "protocol/mirrored_headers.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace keel::http {
+
+namespace {
+
+constexpr std::size_t max_session_id = 4096;
+
+constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+bool same(std::string_view a, std::string_view b) noexcept {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+}
+
+bool has(const header_list* list, std::string_view name) noexcept {
+    return list && std::any_of(list->begin(), list->end(), [&](const auto& each) { return same(each.first, name); });
+}
+
+/// Those of the URL and those of the call, of which the latter count where both have one.
+void add_others(header_list& to, const request_terms& terms, const header_list* extra) {
+    for (const auto& each : terms.own) {
+        if (!is_protocol_header(each.first) && !has(extra, each.first)) to.push_back(each);
+    }
+    if (!extra) return;
+    for (const auto& each : *extra) {
+        if (!is_protocol_header(each.first) && is_writable_header(each.first, each.second)) to.push_back(each);
+    }
+}
+
+void add_terms(header_list& to, const request_terms& terms) {
+    if (!terms.version.empty()) to.emplace_back("MCP-Protocol-Version", terms.version);
+    if (!terms.modern && !terms.session.empty()) to.emplace_back("Mcp-Session-Id", terms.session);
+}
+
+}  // namespace
+
+header_list headers_of_message(const request_terms& terms, const message_labels& labels) {
+    header_list all;
+    all.reserve(6 + terms.own.size() + (labels.extra ? labels.extra->size() : 0));
+    all.emplace_back("Accept", "application/json, text/event-stream");
+    all.emplace_back("Content-Type", "application/json");
+    if (!labels.opens_session) add_terms(all, terms);
+    if (terms.modern && !labels.method.empty()) {
+        all.emplace_back("Mcp-Method", labels.method);
+        if (!labels.name.empty()) all.emplace_back("Mcp-Name", protocol::encode_mirrored(labels.name));
+    }
+    add_others(all, terms, labels.extra);
+    return all;
+}
+
+header_list headers_of_stream(const request_terms& terms, std::string_view last_event_id) {
+    header_list all;
+    all.emplace_back("Accept", "text/event-stream");
+    add_terms(all, terms);
+    if (!last_event_id.empty()) all.emplace_back("Last-Event-ID", last_event_id);
+    add_others(all, terms, nullptr);
+    return all;
+}
+
+header_list headers_of_farewell(const request_terms& terms) {
+    header_list all;
+    add_terms(all, terms);
+    add_others(all, terms, nullptr);
+    return all;
+}
+
+bool is_writable_header(std::string_view name, std::string_view value) noexcept {
+    constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
+    auto in_token = [&](char c) {
+        char l = lower(c);
+        return (l >= 'a' && l <= 'z') || (c >= '0' && c <= '9') || marks.find(c) != std::string_view::npos;
+    };
+    auto in_value = [](char c) {
+        auto byte = static_cast<unsigned char>(c);
+        return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
+    };
+    return !name.empty() && std::all_of(name.begin(), name.end(), in_token) &&
+           std::all_of(value.begin(), value.end(), in_value);
+}
+
+bool is_protocol_header(std::string_view name) noexcept {
+    static constexpr std::array<std::string_view, 13> reserved = {
+        "accept",     "content-type", "content-length",       "content-encoding", "host",
+        "connection", "mcp-method",   "mcp-protocol-version", "mcp-session-id",   "mcp-name",
+        "te",         "upgrade",      "transfer-encoding",
+    };
+    return same(name, "last-event-id") ||
+           std::any_of(reserved.begin(), reserved.end(), [&](std::string_view each) { return same(each, name); });
+}
+
+bool is_session_id(std::string_view text) noexcept {
+    return !text.empty() && text.size() <= max_session_id &&
+           std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x21 && c <= 0x7e; });
+}
+
+bool is_event_stream_type(std::string_view content_type) noexcept {
+    std::string_view type = content_type.substr(0, content_type.find(';'));
+    while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
+    return same(type, "text/event-stream");
+}
+
+}  // namespace keel::http

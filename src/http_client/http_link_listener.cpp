@@ -1,0 +1,93 @@
+#include "http_client/http_link_listener.hpp"
+
+#include "http_client/http_link.hpp"
+
+#include <utility>
+
+namespace keel::http {
+
+namespace {
+
+constexpr duration long_enough = std::chrono::seconds(10);  // a stream that lasted so long was a good one
+
+}  // namespace
+
+void link_listener::open() {
+    close();
+    worked_ = false;
+    pace_ = {};
+    if (busy_) {
+        // The reader is on the stack, because an event of the stream before led here.
+        pause_ = start_timer_after(*home_.loop_, duration::zero(), [this] {
+            pause_ = 0;
+            open();
+        });
+        return;
+    }
+    reader_.emplace(sse_limits{home_.options_.max_body, home_.options_.max_body});
+    start();
+}
+
+void link_listener::close() noexcept {
+    ++run_;
+    if (transfer_ != 0 && home_.pool_) home_.pool_->cancel(transfer_);
+    transfer_ = 0;
+    home_.loop_->stop_timer(std::exchange(pause_, 0));
+}
+
+void link_listener::start() {
+    outgoing out;
+    out.method = "GET";
+    std::string_view id = reader_->last_event_id();
+    out.headers = headers_of_stream(home_.terms_, is_writable_header("last-event-id", id) ? id : std::string_view());
+    reading_ = false;
+    reader_->restart();
+    transfer_ = home_.pool_->start(std::move(out), *this);
+}
+
+void link_listener::again() {
+    transfer_ = 0;
+    // One that never worked is not there; one that did is wanted for as long as the session lasts.
+    if (!worked_ && pace_.exhausted()) return;
+    pause_ = start_timer_after(*home_.loop_, pace_.next(reader_->retry()), [this] {
+        pause_ = 0;
+        start();
+    });
+}
+
+void link_listener::on_response(const response_view& r) {
+    if (r.status >= 200 && r.status < 300 && is_event_stream_type(r.header("content-type"))) {
+        worked_ = reading_ = true;
+        since_ = home_.loop_->now();
+        return;
+    }
+    home_.pool_->cancel(std::exchange(transfer_, 0));
+    if (r.status >= 500) return again();
+    // Many servers say 404 where they mean 405. It tells of the session only where there was a stream before (LHTTP-11).
+    if (r.status == 404 && worked_ && home_.has_session()) home_.lose_session();
+}
+
+void link_listener::on_body(std::string_view bytes) {
+    if (!reading_) return;
+    const std::uint64_t run = run_;
+    busy_ = true;
+    bool readable = reader_->feed(bytes, [this, run](const sse_event& e) {
+        if (run != run_) return;
+        pace_.heard();
+        home_.take_event(nullptr, e);
+    });
+    busy_ = false;
+    if (readable || run != run_) return;
+    home_.note("an event of the server's stream is too large");
+    home_.pool_->cancel(transfer_);
+    again();
+}
+
+void link_listener::on_end() {
+    if (reading_ && home_.loop_->now() - since_ >= long_enough) pace_.heard();
+    again();
+}
+
+void link_listener::on_failure(transfer_failure, std::string_view) { on_end(); }
+
+}  // namespace keel::http

@@ -1,0 +1,50 @@
+#pragma once
+
+// The stream on which a server of the older revisions speaks by itself.
+
+#include "http/sse_reader.hpp"
+#include "http_client/http_link_outcome.hpp"
+#include "http_client/transfer.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace keel::http {
+
+class http_link;
+
+/// Opened when a session begins and taken up again whenever it ends, for as long as the session lasts. A server that has no
+/// such stream says so, and that is the end of it.
+class link_listener final : public transfer_user {
+public:
+    explicit link_listener(http_link& home) noexcept : home_(home) {}
+    ~link_listener() = default;
+
+    /// Anew, for the session there is.
+    void open();
+    void close() noexcept;
+    bool is_open() const noexcept { return transfer_ != 0 || pause_ != 0; }
+
+private:
+    void on_response(const response_view& r) override;
+    void on_body(std::string_view bytes) override;
+    void on_end() override;
+    void on_failure(transfer_failure what, std::string_view why) override;
+
+    void start();
+    void again();
+
+    http_link& home_;
+    transfer_pool::id transfer_ = 0;
+    loop::timer pause_ = 0;
+    std::optional<sse_reader> reader_;
+    reconnect_pace pace_;
+    bool worked_ = false;  // in this session
+    bool reading_ = false;
+    bool busy_ = false;      // in the reader
+    std::uint64_t run_ = 0;  // how often it was opened or closed
+    time_point since_{};
+};
+
+}  // namespace keel::http

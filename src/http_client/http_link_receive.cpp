@@ -1,0 +1,92 @@
+// What the server says, wherever it says it.
+
+#include "http_client/http_link.hpp"
+
+#include <utility>
+
+namespace keel::http {
+
+namespace {
+
+using stage = link_exchange::stage;
+
+constexpr duration linger = std::chrono::seconds(1);
+constexpr std::size_t large_event = 64 * 1024;
+
+}  // namespace
+
+void http_link::take_event(link_exchange* from, const sse_event& e) {
+    // An event without data only names where to go on; one with another name is not for us.
+    if (e.data.empty() || e.event != "message" || closed_) return;
+    const json::value* v = document_.read(e.data, {.max_depth = limits_.max_depth});
+    if (!v) return note(std::string("an event that is no message: ") + document_.error().what);
+    if (v->is_array() && !terms_.modern) {
+        for (const json::value& each : v->items()) take_message(from, rpc::classify(each));
+    } else {
+        take_message(from, rpc::classify(*v));
+    }
+    if (e.data.size() > large_event) document_.clear();
+}
+
+void http_link::take_message(link_exchange* from, const rpc::message& m) {
+    const bool answer = m.kind == rpc::message_kind::response || !m.names_method;
+    if (answer && m.id.present()) {
+        rpc::serial call = call_of(m.id);
+        auto at = call == 0 ? questions_.end() : questions_.find(call);
+        link_exchange* its = at == questions_.end() ? nullptr : at->second;
+        if (from && from != its) {
+            from->heard_other_ = true;
+            if (its && from->modern) return note("an answer to another request stood on a request's stream");
+        }
+        if (its) mark_settled(*its);
+    }
+    peer_->receive(m, 0);
+}
+
+void http_link::mark_settled(link_exchange& x) {
+    if (auto at = questions_.find(x.message.owner); at != questions_.end() && at->second == &x) questions_.erase(at);
+    x.settled = true;
+    x.since = loop_->now();
+    if (x.now != stage::sent) return drop(x);
+    if (x.transfer != 0) arm_sweep();
+}
+
+void http_link::fail(link_exchange& x, rpc::call_outcome outcome) {
+    rpc::serial call = x.message.owner;
+    bool told = std::exchange(x.settled, true);
+    drop(x);
+    if (!told) peer_->settle(call, std::move(outcome));
+}
+
+void http_link::note(std::string text) {
+    if (user_ && reports_.take(loop_->now())) user_->on_report(text);
+}
+
+// A server ends the stream of an answer, and answers notifications; one that does neither is not waited for.
+void http_link::sweep() {
+    const time_point now = loop_->now();
+    std::vector<link_exchange*> due;
+    bool more = false;
+    for (link_exchange& x : live_) {
+        if (x.now != stage::sent || (x.is_question() && !x.settled)) continue;
+        bool over = now - x.since >= (x.settled ? linger : limits_.request_idle);
+        if (over) due.push_back(&x);
+        else more = true;
+    }
+    for (link_exchange* x : due) {
+        if (!x->settled)
+            note("the server did not answer " + (x->message.method.empty() ? "a message" : x->message.method));
+        drop(*x);
+    }
+    if (more) arm_sweep();
+}
+
+void http_link::arm_sweep() {
+    if (sweep_ != 0) return;
+    sweep_ = start_timer_after(*loop_, linger, [this] {
+        sweep_ = 0;
+        sweep();
+    });
+}
+
+}  // namespace keel::http

@@ -1,0 +1,112 @@
+// Sessions of the older revisions: they begin with a header, and may be forgotten by the server at any time (D18).
+
+#include "http_client/http_link.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace keel::http {
+
+namespace {
+
+using stage = link_exchange::stage;
+using kind = posted_message::kind;
+
+}  // namespace
+
+void http_link::take_session_id(const response_view& r) {
+    std::string_view id = r.header("mcp-session-id");
+    terms_.session.clear();
+    if (id.empty()) return;
+    if (is_session_id(id)) terms_.session = id;
+    else note("the server named a session id that cannot be sent back");
+}
+
+void http_link::session_opened() {
+    if (terms_.modern || old_ || closed_) return;
+    wants_listener_ = true;
+    if (!gate_ && !renewing_ && !listener_.is_open()) listener_.open();
+}
+
+// The server has not taken the message, so it can be sent again: once, in a session that it knows.
+void http_link::not_found(link_exchange& x) {
+    if (x.transfer != 0) pool_->cancel(std::exchange(x.transfer, 0));
+    if (x.settled || x.message.what == kind::answer) {
+        bool current = x.epoch == epoch_;
+        drop(x);
+        if (current) lose_session();
+        return;
+    }
+    if (x.message.repeated) {
+        if (!x.is_question()) return drop(x);
+        return fail(x, failed_call(error_kind::session_lost, "the server forgot the session again", 404));
+    }
+    if (closed_) return drop(x);
+    bool current = x.epoch == epoch_;
+    x.message.repeated = true;
+    x.has_head_ = false;
+    x.epoch = 0;
+    hold(x);
+    if (current) lose_session();
+    else release_held();  // there is a new one already
+}
+
+void http_link::lose_session() {
+    if (renewing_ || closed_) return;
+    renewing_ = true;
+    ++epoch_;
+    dead_session_ = std::exchange(terms_.session, {});
+    listener_.close();
+    // What the server has not seen waits for the new session, too.
+    for (link_exchange& x : live_) {
+        if (x.now != stage::sent || x.epoch == 0 || x.message.what == kind::answer || !untouched(x)) continue;
+        pool_->cancel(std::exchange(x.transfer, 0));
+        x.epoch = 0;
+        hold(x);
+    }
+    note("the server has forgotten the session");
+    fail_calls_of_dead_sessions(true);
+    if (!closed_) user_->on_session_lost();
+}
+
+// Those on which the server has begun to work; or all, when those that it may not have taken have had their time.
+void http_link::fail_calls_of_dead_sessions(bool accepted_only) {
+    std::vector<rpc::serial> lost;
+    for (const link_exchange& x : live_) {
+        bool dead = x.is_question() && !x.settled && x.epoch != 0 && x.epoch != epoch_;
+        if (dead && (x.accepted() || !accepted_only)) lost.push_back(x.message.owner);
+    }
+    for (rpc::serial call : lost) {
+        auto at = questions_.find(call);
+        if (at == questions_.end()) continue;
+        fail(*at->second, failed_call(error_kind::session_lost, "the server has forgotten the session"));
+    }
+}
+
+void http_link::session_renewed(bool worked) {
+    if (!renewing_ || closed_) return;
+    renewing_ = false;
+    std::string dead = std::exchange(dead_session_, {});
+    if (!worked) {
+        // With the old id the next message will be told again that there is no such session, and begin anew.
+        if (terms_.session.empty()) terms_.session = std::move(dead);
+        std::vector<rpc::serial> lost;
+        for (link_exchange* x : std::exchange(held_, {})) {
+            x->now = stage::sent;  // it is not in the list any more
+            if (x->is_question()) lost.push_back(x->message.owner);
+            else drop(*x);
+        }
+        for (rpc::serial call : lost) {
+            auto at = questions_.find(call);
+            if (at == questions_.end()) continue;
+            fail(*at->second, failed_call(error_kind::session_lost, "the session was lost, and there is no new one"));
+        }
+    }
+    fail_calls_of_dead_sessions(false);
+    if (closed_ || renewing_) return;
+    release_held();
+    if (worked && wants_listener_ && !gate_ && !listener_.is_open()) listener_.open();
+}
+
+}  // namespace keel::http

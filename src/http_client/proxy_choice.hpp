@@ -1,0 +1,36 @@
+#pragma once
+
+// Which proxy stands between us and a server, if any.
+
+#include "http_client/url_parts.hpp"
+
+#include <keel/transport.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace keel::http {
+
+struct proxy_address {
+    tcp_address at;
+    std::string authorization;  // the value of Proxy-Authorization; "" for none
+
+    /// "http://[user:password@]host[:port]", or without "http://". Throws std::invalid_argument, without the password.
+    static proxy_address parse(std::string_view text);
+};
+
+using environment = std::function<std::optional<std::string>(const char*)>;
+
+/// `said` decides if it is there: "" is none. Else the environment does, as curl reads it: http_proxy (in lower case only: under CGI,
+/// HTTP_PROXY is what a client sent as the header Proxy), https_proxy, all_proxy, no_proxy. A loopback address never goes through
+/// a proxy of the environment. Throws std::invalid_argument for a proxy that we cannot use.
+std::optional<proxy_address> choose_proxy(const url_parts& to, const std::optional<std::string>& said,
+                                          const environment& env);
+
+/// True when the list of no_proxy names it: "*", "example.com" and ".example.com" (both with all names below), "host:port",
+/// addresses and networks as "10.0.0.0/8".
+bool is_exempt(const url_parts& to, std::string_view no_proxy);
+
+}  // namespace keel::http

@@ -1,0 +1,356 @@
+#include "http_client/response_reader.hpp"
+
+#include "http_client/tokens.hpp"
+#include "http_client/url_parts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+namespace keel::http {
+
+namespace {
+
+constexpr std::string_view version = "HTTP/1.";
+constexpr std::size_t max_headers = 512;
+constexpr std::size_t kept_memory = 16 * 1024;
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+}  // namespace
+
+void response_reader::start(request_kind kind) {
+    clear_headers();
+    if (kept_.capacity() > kept_memory) std::string().swap(kept_);
+    kept_.clear();
+    piece_ = {};
+    why_ = "";
+    spent_ = scanned_ = line_start_ = 0;
+    remaining_ = 0;
+    overhead_ = 0;
+    status_ = 0;
+    state_ = state::head;
+    kind_ = kind;
+    step_ = chunk_step::size_first;
+    size_digits_ = 0;
+    begun_ = false;
+}
+
+// Names and values come in the same order every time: their strings fit the next ones.
+void response_reader::clear_headers() {
+    for (std::size_t i = 0; i != headers_.size(); ++i) {
+        if (i < spare_.size()) spare_[i].swap(headers_[i]);
+        else spare_.push_back(std::move(headers_[i]));
+    }
+    headers_.clear();
+    idle_time_.reset();
+    length_ = 0;
+    keep_alive_ = true;
+    says_close_ = says_keep_alive_ = has_length_ = has_coding_ = false;
+}
+
+bool response_reader::refuse(const char* why) noexcept {
+    state_ = state::refused;
+    why_ = why;
+    return false;
+}
+
+response_reader::event response_reader::next(std::string_view& bytes) {
+    piece_ = {};
+    if (!bytes.empty()) begun_ = true;
+    switch (state_) {
+        case state::head: return take_head(bytes);
+        case state::sized: return take_sized(bytes);
+        case state::chunked: return take_chunked(bytes);
+        case state::until_close:
+            if (bytes.empty()) return event::more;
+            piece_ = std::exchange(bytes, {});
+            return event::body;
+        case state::complete: return event::end;
+        case state::refused: bytes = {}; return event::bad;
+    }
+    return event::bad;
+}
+
+response_reader::event response_reader::end_of_input() noexcept {
+    if (state_ == state::until_close) state_ = state::complete;
+    return state_ == state::complete ? event::end : event::more;
+}
+
+std::optional<std::uint64_t> response_reader::left() const noexcept {
+    if (state_ == state::complete) return 0;
+    if (state_ == state::sized) return remaining_;
+    return std::nullopt;
+}
+
+// ---- the head ----
+
+response_reader::event response_reader::take_head(std::string_view& bytes) {
+    while (!bytes.empty()) {
+        std::size_t end = 0;
+        const std::size_t before = kept_.size();
+        if (before == 0) {
+            end = find_head_end(bytes);
+            if (end != 0) parse_head(bytes.substr(0, end));
+            else if (state_ == state::head) kept_.assign(bytes);
+        } else {
+            kept_.append(bytes.substr(0, max_head_ - before));  // a head that reached the bound was refused
+            end = find_head_end(kept_);
+            if (end != 0) parse_head(std::string_view(kept_).substr(0, end));
+        }
+        if (state_ == state::refused) {
+            bytes = {};
+            return event::bad;
+        }
+        if (end == 0) {
+            bytes = {};
+            return event::more;
+        }
+        bytes.remove_prefix(end - before);
+        kept_.clear();
+        if (status_ >= 200) return event::head;
+        spent_ += end;  // an interim response: the real one follows
+        scanned_ = line_start_ = 0;
+        clear_headers();
+    }
+    return event::more;
+}
+
+/// How long the head is, or 0 as long as its end has not come. Goes on where it stopped the last time.
+std::size_t response_reader::find_head_end(std::string_view text) {
+    // At once: whatever else speaks on that port may never send a line end.
+    const std::size_t known = std::min(text.size(), version.size());
+    if (text.substr(0, known) != version.substr(0, known)) {
+        refuse("not an HTTP/1 response");
+        return 0;
+    }
+    const std::size_t bound = max_head_ - std::min(spent_, max_head_);
+    const std::size_t available = std::min(text.size(), bound);
+    while (scanned_ < available) {
+        const void* found = std::memchr(text.data() + scanned_, '\n', available - scanned_);
+        if (found == nullptr) {
+            scanned_ = available;
+            break;
+        }
+        const std::size_t lf = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
+        scanned_ = lf + 1;
+        if (lf == line_start_ || text[lf - 1] != '\r') {
+            refuse("a line of the head ends with LF alone");
+            return 0;
+        }
+        if (lf - 1 == line_start_) return scanned_;
+        line_start_ = scanned_;
+    }
+    if (scanned_ >= bound) refuse("the head of the response is too large");
+    return 0;
+}
+
+bool response_reader::parse_head(std::string_view text) {
+    std::size_t end = text.find('\r');
+    if (text[end + 1] != '\n') return refuse("a line of the head contains CR");
+    if (!parse_status_line(text.substr(0, end))) return false;
+    while (true) {
+        text.remove_prefix(end + 2);
+        end = text.find('\r');
+        if (text[end + 1] != '\n') return refuse("a line of the head contains CR");
+        if (end == 0) break;
+        if (headers_.size() == max_headers) return refuse("too many headers");
+        if (!parse_header(text.substr(0, end))) return false;
+    }
+    return decide_body();
+}
+
+bool response_reader::parse_status_line(std::string_view line) {
+    // "HTTP/1.1 200 OK"; the reason may be missing, and many leave out the blank before it then.
+    line.remove_prefix(version.size());
+    if (line.size() < 5 || !is_digit(line[0]) || line[1] != ' ') return refuse("a bad status line");
+    if (!is_digit(line[2]) || !is_digit(line[3]) || !is_digit(line[4])) return refuse("a bad status line");
+    if (line.size() > 5 && line[5] != ' ') return refuse("a bad status line");
+    if (!is_field_text(line.substr(5))) return refuse("a control character in the status line");
+    minor_ = line[0] == '0' ? 0 : 1;
+    status_ = (line[2] - '0') * 100 + (line[3] - '0') * 10 + (line[4] - '0');
+    if (status_ < 100) return refuse("a bad status line");
+    if (status_ == 101) return refuse("the server switches to another protocol, which nobody asked for");
+    return true;
+}
+
+bool response_reader::parse_header(std::string_view line) {
+    if (line.front() == ' ' || line.front() == '\t') return refuse("a header is folded");
+    std::size_t colon = 0;
+    while (colon != line.size() && is_token_char(line[colon])) ++colon;
+    if (colon == 0 || colon == line.size() || line[colon] != ':') return refuse("a bad header");
+    const std::string_view value = trim(line.substr(colon + 1));
+    if (!is_field_text(value)) return refuse("a control character in a header");
+
+    const std::size_t index = headers_.size();
+    headers_.emplace_back();
+    auto& [name, kept_value] = headers_.back();
+    if (index < spare_.size()) {
+        name.swap(spare_[index].first);
+        kept_value.swap(spare_[index].second);
+    }
+    name.assign(line.substr(0, colon));
+    for (char& c : name) c = lower(c);
+    kept_value.assign(value);
+    return note_header(name, value);
+}
+
+bool response_reader::note_header(std::string_view name, std::string_view value) {
+    switch (name.size()) {  // those that matter differ in length, or nearly
+        case 10:
+            if (name == "connection") {
+                for_each_item(value, [this](std::string_view item) {
+                    if (same_ignoring_case(item, "close")) says_close_ = true;
+                    if (same_ignoring_case(item, "keep-alive")) says_keep_alive_ = true;
+                });
+            } else if (name == "keep-alive") {
+                for_each_item(value, [this](std::string_view item) {
+                    const std::size_t equals = item.find('=');
+                    if (equals == item.npos || !same_ignoring_case(trim(item.substr(0, equals)), "timeout")) return;
+                    std::string_view digits = trim(item.substr(equals + 1));
+                    std::uint32_t n = 0;
+                    auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+                    if (error == std::errc() && stop == digits.data() + digits.size())
+                        idle_time_ = std::chrono::seconds(n);
+                });
+            }
+            return true;
+        case 14: return name != "content-length" || note_length(value);
+        case 17:
+            if (name != "transfer-encoding") return true;
+            if (has_coding_ || !same_ignoring_case(value, "chunked")) return refuse("an unknown transfer coding");
+            has_coding_ = true;
+            return true;
+        default: return true;
+    }
+}
+
+// Digits, or a list of the same digits: proxies make one header of two.
+bool response_reader::note_length(std::string_view value) {
+    bool good = true;
+    std::string_view rest = value;
+    while (good) {
+        const std::size_t comma = rest.find(',');
+        const std::string_view item = trim(rest.substr(0, comma));
+        std::uint64_t n = 0;
+        good = !item.empty() && item.size() <= 18 && std::all_of(item.begin(), item.end(), is_digit);
+        if (good) std::from_chars(item.data(), item.data() + item.size(), n);
+        if (good && has_length_ && n != length_) return refuse("two lengths that differ");
+        length_ = n;
+        has_length_ = true;
+        if (comma == rest.npos) break;
+        rest.remove_prefix(comma + 1);
+    }
+    return good || refuse("a bad Content-Length");
+}
+
+bool response_reader::decide_body() {
+    if (has_coding_ && has_length_) return refuse("both Transfer-Encoding and Content-Length");
+    if (has_coding_ && minor_ == 0) return refuse("Transfer-Encoding in HTTP/1.0");
+    keep_alive_ = !says_close_ && (minor_ == 1 || says_keep_alive_);
+    if (status_ < 200) return true;
+    if (kind_ == request_kind::connect && status_ < 300) {
+        state_ = state::complete;
+    } else if (kind_ == request_kind::head || status_ == 204 || status_ == 304) {
+        // A 204 that announces a body may be followed by it, which the next response must not be mistaken for.
+        if (status_ == 204 && (has_coding_ || length_ > 0)) keep_alive_ = false;
+        state_ = state::complete;
+    } else if (has_coding_) {
+        state_ = state::chunked;
+    } else if (has_length_) {
+        remaining_ = length_;
+        state_ = remaining_ == 0 ? state::complete : state::sized;
+    } else {
+        keep_alive_ = false;
+        state_ = state::until_close;
+    }
+    return true;
+}
+
+// ---- the body ----
+
+response_reader::event response_reader::take_sized(std::string_view& bytes) {
+    if (bytes.empty()) return event::more;
+    piece_ = bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, bytes.size())));
+    bytes.remove_prefix(piece_.size());
+    remaining_ -= piece_.size();
+    if (remaining_ == 0) state_ = state::complete;
+    return event::body;
+}
+
+response_reader::event response_reader::take_chunked(std::string_view& bytes) {
+    while (!bytes.empty()) {
+        if (step_ == chunk_step::data) {
+            piece_ = bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, bytes.size())));
+            bytes.remove_prefix(piece_.size());
+            remaining_ -= piece_.size();
+            if (remaining_ == 0) step_ = chunk_step::data_cr;
+            return event::body;
+        }
+        if (!take_chunk_byte(bytes.front())) {
+            refuse("a bad chunk");
+            bytes = {};
+            return event::bad;
+        }
+        bytes.remove_prefix(1);
+        if (state_ == state::complete) return event::end;
+    }
+    return event::more;
+}
+
+/// One byte between the data of two chunks. False when it must not stand there.
+bool response_reader::take_chunk_byte(char c) {
+    const bool control = (c >= 0 && c < 0x20 && c != '\t') || c == 0x7f;
+    const auto expect = [&](char expected, chunk_step then) {
+        step_ = then;
+        return c == expected;
+    };
+    switch (step_) {
+        case chunk_step::size_first:
+        case chunk_step::size: {
+            const char digit = lower(c);
+            if (is_digit(digit) || (digit >= 'a' && digit <= 'f')) {
+                if (++size_digits_ > 15) return false;
+                remaining_ = remaining_ * 16 + static_cast<unsigned>(is_digit(digit) ? digit - '0' : digit - 'a' + 10);
+                step_ = chunk_step::size;
+                return true;
+            }
+            if (step_ == chunk_step::size_first) return false;
+            size_digits_ = 0;
+            overhead_ = 0;
+            if (c == '\r') step_ = chunk_step::size_lf;
+            else if (c == ';') step_ = chunk_step::extension;
+            else if (c == ' ' || c == '\t') step_ = chunk_step::before_extension;
+            else return false;
+            return true;
+        }
+        case chunk_step::before_extension:  // some pad the size with blanks
+            if (c == ';') step_ = chunk_step::extension;
+            if (c == '\r') step_ = chunk_step::size_lf;
+            return (c == ';' || c == '\r' || c == ' ' || c == '\t') && count_overhead();
+        case chunk_step::extension:
+            if (c == '\r') step_ = chunk_step::size_lf;
+            return c == '\r' || (!control && count_overhead());
+        case chunk_step::size_lf:
+            overhead_ = 0;
+            return expect('\n', remaining_ == 0 ? chunk_step::trailer_first : chunk_step::data);
+        case chunk_step::data_cr: return expect('\r', chunk_step::data_lf);
+        case chunk_step::data_lf: return expect('\n', chunk_step::size_first);
+        case chunk_step::trailer_first:
+            if (c == '\r') return expect('\r', chunk_step::end_lf);
+            step_ = chunk_step::trailer;
+            return is_token_char(c) && count_overhead();
+        case chunk_step::trailer:
+            if (c == '\r') step_ = chunk_step::trailer_lf;
+            return c == '\r' || (!control && count_overhead());
+        case chunk_step::trailer_lf: return expect('\n', chunk_step::trailer_first);
+        case chunk_step::end_lf:
+            if (c != '\n') return false;
+            state_ = state::complete;
+            return true;
+        case chunk_step::data: break;  // not here: taken as a block
+    }
+    return false;
+}
+
+}  // namespace keel::http

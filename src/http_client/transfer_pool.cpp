@@ -1,0 +1,396 @@
+#include "http_client/transfer_pool.hpp"
+
+#include "http_client/redirect.hpp"
+#include "tls/tls_client_context.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+namespace keel::http {
+
+namespace {
+
+constexpr std::size_t max_waiting = 4096;
+// The server's own, and those it may redirect us to: https on a few ports of the same host.
+constexpr std::size_t max_groups = 4;
+
+std::optional<std::string> from_environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? std::optional<std::string>(value) : std::nullopt;
+}
+
+pool_options with_defaults(pool_options o) {
+    if (!o.environment) o.environment = from_environment;
+    o.max_connections = std::max<std::size_t>(o.max_connections, 1);
+    return o;
+}
+
+}  // namespace
+
+pool_core::pool_core(std::shared_ptr<loop> on, pool_options options, dialer dial)
+    : loop_(std::move(on)), options_(with_defaults(std::move(options))), dial_(std::move(dial)) {
+    const url_parts url = url_parts::parse(options_.url);
+    origin_ = url.origin();
+    path_ = url.target;
+    group_for(url);
+}
+
+pool_core::~pool_core() { shut(); }
+
+/// The group of a server, made if need be. None when there are enough.
+pool_core::group* pool_core::group_for(const url_parts& to) {
+    for (const auto& each : groups_) {
+        if (each->to.at.same_origin(to)) return each.get();
+    }
+    if (groups_.size() == max_groups) return nullptr;
+    auto proxy = choose_proxy(to, options_.proxy, options_.environment);
+    std::shared_ptr<const tls::tls_client_context> context;
+    if (to.secure) {
+        for (const auto& each : groups_) {
+            if (each->to.tls) context = each->to.tls;
+        }
+        if (!context) context = std::make_shared<tls::tls_client_context>(options_.ca_file);
+    }
+    auto made = std::make_unique<group>(endpoint(to, std::move(proxy), std::move(context)));
+    return groups_.emplace_back(std::move(made)).get();
+}
+
+pool_core::group& pool_core::group_of(const endpoint& to) noexcept {
+    return **std::find_if(groups_.begin(), groups_.end(), [&](const auto& each) { return &each->to == &to; });
+}
+
+// ---- what users say ----
+
+pool_core::id pool_core::start(outgoing what, transfer_user& user) {
+    const id number = ++last_;
+    transfer& t = transfers_[number];
+    t.number = number;
+    t.user = &user;
+    t.what = std::move(what);
+    t.to = &groups_.front()->to;
+    if (t.what.path.empty()) t.what.path = path_;
+    if (std::string wrong = check_request(t.what); !wrong.empty()) {
+        fail_later(t, transfer_failure::not_sent, std::move(wrong));
+    } else if (waiting() >= max_waiting) {
+        fail_later(t, transfer_failure::not_sent, "too many requests wait for a connection");
+    } else {
+        groups_.front()->waiting.push_back(&t);
+        dispatch();
+    }
+    return number;
+}
+
+void pool_core::cancel(id which) noexcept {
+    auto found = transfers_.find(which);
+    if (found == transfers_.end()) return;
+    transfer& t = found->second;
+    if (client_connection* on = t.on) {
+        auto kept = on->shared_from_this();
+        kept->close();
+        forget(*kept);
+    } else if (!t.failing) {
+        std::erase(group_of(*t.to).waiting, &t);
+    }
+    transfers_.erase(found);
+    // The room it leaves is for those who wait; not now, because this must not fail.
+    if (waiting() > 0) {
+        loop_->post([weak = weak_from_this()] {
+            if (auto self = weak.lock(); self && !self->shut_) self->dispatch();
+        });
+    }
+}
+
+bool pool_core::unsent(id which) const noexcept {
+    auto found = transfers_.find(which);
+    return found != transfers_.end() && !found->second.left;
+}
+
+void pool_core::pause(id which, bool yes) {
+    auto found = transfers_.find(which);
+    if (found == transfers_.end() || std::exchange(found->second.paused, yes) == yes) return;
+    client_connection* on = found->second.on;
+    if (!on) return;
+    if (yes) on->pause();
+    else on->resume();
+}
+
+void pool_core::close_idle() noexcept {
+    const auto all = connections_;
+    for (const auto& each : all) {
+        if (!each->is_free()) continue;
+        each->close();
+        forget(*each);
+    }
+}
+
+void pool_core::shut() noexcept {
+    if (std::exchange(shut_, true)) return;
+    loop_->stop_timer(std::exchange(timer_, 0));
+    for (const auto& each : groups_) {
+        each->waiting.clear();
+        each->free.clear();
+    }
+    transfers_.clear();
+    failing_.clear();
+    const auto all = std::exchange(connections_, {});
+    for (const auto& each : all) each->close();
+}
+
+transfer_pool::counts pool_core::count() const noexcept {
+    transfer_pool::counts out;
+    out.opened = opened_;
+    out.waiting = waiting();
+    for (const auto& each : connections_) {
+        if (!each->connecting()) ++out.connections;
+        if (each->is_free()) ++out.idle;
+    }
+    for (const auto& each : transfers_) {
+        if (each.second.on) ++out.active;
+    }
+    return out;
+}
+
+// ---- transfers find connections ----
+
+std::size_t pool_core::waiting() const noexcept {
+    std::size_t n = 0;
+    for (const auto& each : groups_) n += each->waiting.size();
+    return n;
+}
+
+std::size_t pool_core::dialing(const group& g) const noexcept {
+    return static_cast<std::size_t>(std::count_if(connections_.begin(), connections_.end(), [&](const auto& each) {
+        return &each->to() == &g.to && each->connecting();
+    }));
+}
+
+void pool_core::dispatch() {
+    if (shut_) return;
+    // What a connection says while we are at it is taken up at the end, not in the middle.
+    again_ = true;
+    if (dispatching_) return;
+    struct turn {
+        bool& flag;
+        explicit turn(bool& f) noexcept : flag(f) { flag = true; }
+        ~turn() { flag = false; }
+    } here(dispatching_);
+    while (std::exchange(again_, false)) {
+        for (std::size_t i = 0; i != groups_.size(); ++i) serve(*groups_[i]);
+    }
+}
+
+void pool_core::serve(group& g) {
+    while (!g.waiting.empty()) {
+        client_connection* on = take_free(g);
+        if (!on) break;
+        transfer& t = *g.waiting.front();
+        g.waiting.pop_front();
+        on->send(t);
+    }
+    if (g.waiting.empty()) return;
+    // One attempt for each that waits.
+    connection_owner& owner = *this;
+    while (g.free.empty() && g.waiting.size() > dialing(g)) {
+        if (connections_.size() >= options_.max_connections && !make_room(g)) return;
+        auto made = std::make_shared<client_connection>(owner, *loop_, options_, g.to, last_);
+        connections_.push_back(made);
+        made->dial(dial_);
+    }
+}
+
+/// The one that was used last: the others grow old and are closed.
+client_connection* pool_core::take_free(group& g) {
+    const time_point now = g.free.empty() ? time_point() : loop_->now();
+    while (!g.free.empty()) {
+        client_connection* last = g.free.back();
+        g.free.pop_back();
+        if (last->deadline() > now) return last;
+        last->close();
+        forget(*last);
+    }
+    return nullptr;
+}
+
+/// Closes a connection to another server that nobody uses now. False when there is none.
+bool pool_core::make_room(const group& for_whom) noexcept {
+    for (const auto& each : groups_) {
+        if (each.get() == &for_whom || each->free.empty()) continue;
+        client_connection* oldest = each->free.front();
+        oldest->close();
+        forget(*oldest);
+        return true;
+    }
+    return false;
+}
+
+void pool_core::forget(client_connection& c) noexcept {
+    std::erase(group_of(c.to()).free, &c);
+    auto found =
+        std::find_if(connections_.begin(), connections_.end(), [&](const auto& each) { return each.get() == &c; });
+    if (found == connections_.end()) return;
+    const auto kept = std::move(*found);
+    connections_.erase(found);
+}
+
+// ---- what connections say ----
+
+void pool_core::on_free(client_connection& c) {
+    if (!c.used()) ++opened_;
+    group_of(c.to()).free.push_back(&c);
+    if (waiting() > 0) dispatch();
+}
+
+void pool_core::on_gone(client_connection& c) {
+    if (shut_) return;
+    forget(c);
+    if (waiting() > 0) dispatch();
+}
+
+void pool_core::on_no_connection(client_connection& c, std::string why) {
+    auto self = shared_from_this();
+    const auto kept = c.shared_from_this();
+    if (shut_) return;
+    forget(c);
+    if (options_.report) options_.report(why);
+    // Attempts that are still under way may serve some of those who wait. Whoever came later gets an attempt of his own.
+    group& g = group_of(c.to());
+    std::size_t others = dialing(g);
+    while (g.waiting.size() > others && g.waiting.front()->number <= c.newest()) {
+        transfer& t = *g.waiting.front();
+        g.waiting.pop_front();
+        fail_later(t, transfer_failure::not_sent, why);
+    }
+    dispatch();
+}
+
+void pool_core::on_complete(transfer& t) {
+    auto self = shared_from_this();
+    transfer_user* user = t.user;
+    const id number = t.number;
+    transfers_.erase(number);
+    user->on_end();
+}
+
+void pool_core::on_broken(transfer& t, transfer_failure what, std::string why, bool later) {
+    auto self = shared_from_this();
+    if (later) return fail_later(t, what, std::move(why));
+    transfer_user* user = t.user;
+    const id number = t.number;
+    transfers_.erase(number);
+    user->on_failure(what, why);
+}
+
+void pool_core::on_unsent(transfer& t, std::string why, bool reused) {
+    if (!reused) return fail_later(t, transfer_failure::not_sent, std::move(why));
+    // An old connection that was dead already. Nothing of this request has left, so this is no repetition.
+    group_of(*t.to).waiting.push_front(&t);
+    dispatch();
+}
+
+void pool_core::fail_later(transfer& t, transfer_failure what, std::string why) {
+    t.failing = true;
+    t.on = nullptr;
+    t.failure = what;
+    t.why = std::move(why);
+    failing_.push_back(t.number);
+    if (failing_.size() > 1) return;
+    loop_->post([weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->tell_failures();
+    });
+}
+
+void pool_core::tell_failures() {
+    const std::vector<id> told = std::exchange(failing_, {});
+    for (id each : told) {
+        auto found = transfers_.find(each);  // cancelled meanwhile, or all of them gone
+        if (found == transfers_.end()) continue;
+        const transfer t = std::move(found->second);
+        transfers_.erase(found);
+        t.user->on_failure(t.failure, t.why);
+    }
+}
+
+bool pool_core::on_redirection(transfer& t, const response_view& response) {
+    if (t.redirections >= options_.max_redirects) return false;
+    url_parts from = t.to->at;
+    from.target = t.what.path;
+    const std::optional<url_parts> target = redirect_target(from, response.header("location"));
+    if (!target) return false;
+    group* there = nullptr;
+    try {
+        there = group_for(*target);
+    } catch (const std::exception& e) {  // no certificates, or a proxy that cannot be used
+        if (options_.report) options_.report("a redirection to " + target->origin() + " is not followed: " + e.what());
+    }
+    if (!there) return false;
+    if (&there->to != t.to && drop_credentials(t.what.headers) && options_.report) {
+        options_.report("redirected from " + from.origin() + " to " + target->origin() +
+                        ": credentials are not sent there, use that URL instead");
+    }
+    t.what.body = t.on->take_back_body();
+    t.what.path = target->target;
+    t.to = &there->to;
+    t.on = nullptr;
+    ++t.redirections;
+    there->waiting.push_front(&t);
+    return true;
+}
+
+// ---- time ----
+
+// One timer for all, and it is moved only when it would come too late.
+void pool_core::on_deadline(time_point when) {
+    if (when == time_point::max() || (timer_ != 0 && timer_at_ <= when)) return;
+    loop_->stop_timer(timer_);
+    timer_at_ = when;
+    timer_ = loop_->start_timer(when, [weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->look_at_time();
+    });
+}
+
+void pool_core::look_at_time() {
+    timer_ = 0;
+    const time_point now = loop_->now();
+    const auto all = connections_;
+    for (const auto& each : all) each->check_time(now);
+    if (shut_) return;
+    time_point next = time_point::max();
+    for (const auto& each : connections_) next = std::min(next, each->deadline());
+    on_deadline(next);
+}
+
+// ---- the face ----
+
+namespace {
+
+class pool final : public transfer_pool {
+public:
+    explicit pool(std::shared_ptr<pool_core> core) : core_(std::move(core)) {}
+    ~pool() override { core_->shut(); }
+
+    id start(outgoing what, transfer_user& user) override { return core_->start(std::move(what), user); }
+    void cancel(id which) noexcept override { core_->cancel(which); }
+    bool unsent(id which) const noexcept override { return core_->unsent(which); }
+    void pause(id which, bool yes) override { core_->pause(which, yes); }
+    void close_idle() noexcept override { core_->close_idle(); }
+    counts count() const noexcept override { return core_->count(); }
+    const std::string& origin() const noexcept override { return core_->origin(); }
+    const std::string& path() const noexcept override { return core_->path(); }
+
+private:
+    std::shared_ptr<pool_core> core_;
+};
+
+}  // namespace
+
+std::unique_ptr<transfer_pool> make_transfer_pool(std::shared_ptr<loop> on, pool_options options, dialer dial) {
+    return std::make_unique<pool>(std::make_shared<pool_core>(std::move(on), std::move(options), std::move(dial)));
+}
+
+std::unique_ptr<transfer_pool> transfer_pool::create(std::shared_ptr<loop> on, pool_options options) {
+    return make_transfer_pool(std::move(on), std::move(options), connect_tcp);
+}
+
+}  // namespace keel::http

@@ -1,0 +1,55 @@
+#pragma once
+
+// A way through an HTTP proxy to a host behind it.
+
+#include "http_client/response_reader.hpp"
+
+#include <keel/connection.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace keel::http {
+
+/// Asks the proxy with CONNECT; when that has worked, it is a connection like any other, to be started by whoever uses it. May be
+/// closed or destroyed inside any call it makes.
+class tunnel final : public connection, private connection::listener {
+public:
+    /// What went wrong, "" when the tunnel is open. Once; not from inside the constructor or open, and not after close.
+    using opened = std::function<void(std::string failure)>;
+
+    /// `raw` is not started yet.
+    tunnel(std::unique_ptr<connection> raw, std::string request, std::size_t max_head, opened done);
+    ~tunnel() override { close(); }
+
+    /// Begins. What is wrong at once is returned.
+    std::string open();
+
+    void start(connection::listener& l) override { user_ = &l; }
+    written write(std::string_view bytes) override { return raw_->write(bytes); }
+    void pause() noexcept override { raw_->pause(); }
+    void resume() override { raw_->resume(); }
+    void end_output() noexcept override { raw_->end_output(); }
+    void close() noexcept override;
+    std::string describe() const override { return "through " + raw_->describe(); }
+
+private:
+    void on_input(std::string_view bytes) override;
+    void on_input_end() override;
+    void on_failure(std::string_view cause) override;
+    void on_writable() override;
+    std::string write_request();
+    void tell(std::string failure);
+
+    std::unique_ptr<connection> raw_;
+    std::string request_;
+    std::size_t written_ = 0;
+    response_reader reader_;
+    opened done_;  // none once it was told
+    connection::listener* user_ = nullptr;
+};
+
+}  // namespace keel::http

@@ -1,0 +1,15 @@
+#pragma once
+
+// Why a client did not trust a server, in words.
+
+#include <string>
+
+struct ssl_st;
+
+namespace keel::tls {
+
+/// Which host and what is wrong with its certificate: "the certificate of api.example is refused: it expired on …".
+/// Empty when it was not refused. What the certificate itself says is made fit for a log.
+std::string certificate_refusal(ssl_st*);
+
+}  // namespace keel::tls

@@ -1,0 +1,76 @@
+#pragma once
+
+// A program that is a client of anything, driven line by line: see main.cpp for what it understands.
+
+#include <keel/asio.hpp>
+#include <keel/client.hpp>
+
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace keel::caller {
+
+/// Writes one line of JSON to standard output. Any thread.
+void say(const json::value& what);
+
+/// {"child":{…}}, {"url":…}, {"unix":…} or {"tcp":…}.
+server_target read_target(const json::value& from);
+/// Durations are milliseconds. What the client tells by itself becomes lines {"event":…,"as":NAME,…}.
+client_options read_options(const json::value& from, const std::string& name);
+call_options read_call_options(const json::value& from, std::stop_token stop);
+
+/// What a call is to do, by the name of the client's function. The task needs the client no more once it is made.
+task<json::value> make_call(client& c, const std::string& what, const json::value& args, call_options how);
+
+/// Descriptors, children, threads, memory.
+json::value census();
+
+/// Carries the commands out. Everything on the thread that runs the io_context.
+class caller {
+public:
+    explicit caller(boost::asio::io_context& context) : context_(context), loop_(loop_on(context)) {}
+    caller(const caller&) = delete;
+    caller& operator=(const caller&) = delete;
+    ~caller();
+
+    void obey(const json::value& command);
+    /// No more commands: everything is given up.
+    void end();
+    /// A call had two outcomes.
+    bool broken() const noexcept { return broken_; }
+
+private:
+    struct running {
+        std::stop_source stop;
+        boost::asio::cancellation_signal cancel;
+        bool ended = false;
+    };
+
+    void open(const json::value& command, std::int64_t n);
+    void call(const json::value& command, std::int64_t n);
+    void subscribe(const json::value& command, std::int64_t n);
+    void next(const json::value& command, std::int64_t n);
+    void cancel(const json::value& command, std::int64_t n);
+    void drop(const json::value& command, std::int64_t n);
+    void start(std::int64_t n, task<json::value> work, const std::shared_ptr<running>& record);
+    void tell(std::int64_t n, running& record, const std::exception_ptr& failure, json::value result);
+    client& named(const json::value& command);
+
+    boost::asio::io_context& context_;
+    std::shared_ptr<loop> loop_;
+    std::map<std::string, std::unique_ptr<client>, std::less<>> clients_;
+    std::map<std::string, std::shared_ptr<subscription>, std::less<>> subscriptions_;
+    std::map<std::int64_t, std::shared_ptr<running>> running_;
+    std::vector<std::thread> droppers_;  // the end of a client may take its time
+    bool broken_ = false;
+};
+
+}  // namespace keel::caller

@@ -1,0 +1,54 @@
+// A client that tests drive over standard input and output, one JSON text on each line.
+//
+//     {"do":"open","n":1,"as":"a","target":{"tcp":"127.0.0.1:4711"},"options":{"mode":"legacy"}}
+//     {"do":"call","n":2,"as":"a","what":"call_tool","args":{"name":"echo","arguments":{}},"idle":300}
+//     {"do":"cancel","n":3,"call":2}       {"do":"close","n":4,"as":"a"}     {"do":"drop","n":5,"as":"a"}
+//     {"do":"subscribe","n":6,"as":"a","sub":"s","tools":true}              {"do":"next","n":7,"sub":"s"}
+//     {"do":"census","n":8}
+//
+// Each is answered by one line when it has ended: {"n":2,"kind":"result","result":…}, or the kind of its error with code and
+// message. Commands do not wait for one another. At the end of its input it gives everything up and ends.
+//
+// `test-caller counter …` is a server that counts, `test-caller proxy …` a proxy that breaks connections.
+
+#include "caller.hpp"
+#include "counter.hpp"
+#include "proxy.hpp"
+
+#include <keel/transport.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/post.hpp>
+
+#include <iostream>
+#include <string_view>
+
+namespace {
+
+int drive() {
+    boost::asio::io_context context(1);
+    auto busy = boost::asio::make_work_guard(context);
+    keel::caller::caller caller(context);
+    std::thread commands([&] {
+        for (std::string line; std::getline(std::cin, line);) {
+            boost::asio::post(context, [&caller, line] { caller.obey(keel::json::parse(line)); });
+        }
+        boost::asio::post(context, [&] {
+            caller.end();
+            busy.reset();
+        });
+    });
+    context.run();
+    commands.join();
+    return caller.broken() ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    keel::open_missing_standard_descriptors();
+    std::string_view what = argc > 1 ? argv[1] : "";
+    if (what == "counter") return keel::caller::count(argc - 1, argv + 1);
+    if (what == "proxy") return keel::caller::run_proxy(argc - 1, argv + 1);
+    return drive();
+}

@@ -1,0 +1,265 @@
+#include "client/response_cache.hpp"
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <string>
+
+using namespace keel;
+using namespace std::chrono_literals;
+using client_side::response_cache;
+
+namespace {
+
+const time_point start{std::chrono::hours(1)};
+const json::value none = json::object();
+
+json::value named(std::string_view name, json::value ttl = 60'000) {
+    return json::object(
+        {{"resultType", "complete"}, {"name", name}, {"ttlMs", std::move(ttl)}, {"cacheScope", "public"}});
+}
+json::value cursor(std::string_view c) { return json::object({{"cursor", c}}); }
+json::value uri(std::string_view u) { return json::object({{"uri", u}}); }
+
+/// A cache, and what is found in it: the name that was given to the result, or "-".
+struct subject {
+    response_cache cache;
+
+    explicit subject(cache_settings bounds = {}) : cache(bounds) {}
+    void keep(std::string_view method, const json::value& params, const json::value& result,
+              std::string_view who = "") {
+        cache.keep(method, params, who, result, start, cache.moment());
+    }
+    std::string found(std::string_view method, const json::value& params, std::string_view who = "",
+                      time_point now = start) {
+        auto kept = cache.find(method, params, who, now);
+        return kept ? std::string((*kept)["name"].as_string()) : "-";
+    }
+};
+
+}  // namespace
+
+TEST_CASE("CACHE-03 a result is served for the same method and the same parameters only") {
+    subject s;
+    s.keep("tools/list", none, named("first"));
+    s.keep("tools/list", cursor("2"), named("second"));
+    s.keep("tools/list", cursor(""), named("empty cursor"));
+    s.keep("resources/read", uri("file:///a"), named("a"));
+
+    CHECK(s.found("tools/list", none) == "first");
+    CHECK(s.found("tools/list", json::value()) == "first");
+    CHECK(s.found("tools/list", cursor("2")) == "second");
+    CHECK(s.found("tools/list", cursor("")) == "empty cursor");
+    CHECK(s.found("tools/list", cursor("3")) == "-");
+    CHECK(s.found("prompts/list", none) == "-");
+    CHECK(s.found("prompts/list", cursor("2")) == "-");
+    CHECK(s.found("resources/read", uri("file:///a")) == "a");
+    CHECK(s.found("resources/read", uri("file:///A")) == "-");
+    CHECK(s.found("tools/list", json::object({{"cursor", 2}})) == "-");
+    CHECK(s.found("tools/list", json::object({{"flavour", "x"}})) == "-");
+}
+
+TEST_CASE("CACHE-03 parameters that are not known may change the result, so nothing is kept for them") {
+    subject s;
+    s.keep("tools/list", json::object({{"flavour", "x"}}), named("odd"));
+    s.keep("tools/list", json::object({{"_meta", json::object({{"com.example/tenant", "x"}})}}), named("odd"));
+    s.keep("tools/call", json::object({{"name", "x"}}), named("odd"));
+    s.keep("prompts/get", json::object({{"name", "x"}}), named("odd"));
+    CHECK(s.cache.entries() == 0);
+}
+
+TEST_CASE("CACHE-03 what every request carries in _meta does not count") {
+    subject s;
+    const json::value meta = json::object({{"io.modelcontextprotocol/protocolVersion", "2026-07-28"},
+                                           {"io.modelcontextprotocol/clientCapabilities", json::object()},
+                                           {"progressToken", 7},
+                                           {"traceparent", "00-1-2-01"}});
+    s.keep("tools/list", json::object({{"_meta", meta}}), named("first"));
+    CHECK(s.found("tools/list", none) == "first");
+}
+
+TEST_CASE("every cacheable method is kept, the introduction too") {
+    subject s;
+    for (std::string_view method :
+         {"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"}) {
+        s.keep(method, none, named(method));
+        CHECK(s.found(method, none) == method);
+    }
+}
+
+TEST_CASE("CACHE-04 the result of a request with answers or state is not kept, nor is a question") {
+    subject s;
+    json::value answered = uri("file:///a");
+    SUBCASE("answers") { answered.set("inputResponses", json::object()); }
+    SUBCASE("state") { answered.set("requestState", "s"); }
+    s.keep("resources/read", answered, named("a"));
+    json::value question = named("q");
+    question.set("resultType", "input_required");
+    s.keep("resources/read", uri("file:///a"), question);
+    CHECK(s.cache.entries() == 0);
+
+    // Nor is such a request served what was kept for the plain one.
+    s.keep("resources/read", uri("file:///a"), named("plain"));
+    CHECK(s.found("resources/read", answered) == "-");
+}
+
+TEST_CASE("CACHE-05 an entry belongs to its authorization context") {
+    subject s;
+    json::value secret = named("alice's");
+    secret.set("cacheScope", "private");
+    s.keep("tools/list", none, secret, "alice");
+    CHECK(s.found("tools/list", none, "alice") == "alice's");
+    CHECK(s.found("tools/list", none, "bob") == "-");
+    CHECK(s.found("tools/list", none) == "-");
+    s.keep("tools/list", none, named("bob's"), "bob");
+    CHECK(s.found("tools/list", none, "alice") == "alice's");
+    CHECK(s.found("tools/list", none, "bob") == "bob's");
+}
+
+TEST_CASE("CACHE-07 an entry is fresh until its time has come, not at it") {
+    subject s;
+    s.keep("tools/list", none, named("x", 1000));
+    CHECK(s.found("tools/list", none, "", start + 999ms) == "x");
+    CHECK(s.found("tools/list", none, "", start + 1000ms) == "-");
+    CHECK(s.cache.entries() == 0);  // and is gone
+}
+
+TEST_CASE("CACHE-07 absent, negative and odd times mean that it is stale at once") {
+    subject s;
+    for (const json::value& ttl : {json::value(), json::value(0), json::value(-5), json::value(-1e300),
+                                   json::value("60000"), json::value(true), json::value(0.5)}) {
+        s.keep("tools/list", none, named("x", ttl));
+        CHECK(s.found("tools/list", none) == "-");
+    }
+    json::value without = named("x");
+    without.erase("ttlMs");
+    s.keep("tools/list", none, without);
+    CHECK(s.found("tools/list", none) == "-");
+}
+
+TEST_CASE("CACHE-07 a time beyond all clocks is for ever") {
+    subject s;
+    for (const json::value& ttl : {json::value(INT64_MAX), json::value(UINT64_MAX), json::value(1e300)}) {
+        s.keep("tools/list", none, named("x", ttl));
+        CHECK(s.found("tools/list", none, "", start + 24h * 365 * 100) == "x");
+        s.cache.clear();
+    }
+}
+
+TEST_CASE("CACHE-07 a stale result makes the older one stale too") {
+    subject s;
+    s.keep("tools/list", none, named("old"));
+    s.keep("tools/list", none, named("new", 0));
+    CHECK(s.found("tools/list", none) == "-");
+}
+
+TEST_CASE("CACHE-09 a notification makes stale what it speaks of, all pages of it, and nothing else") {
+    subject s;
+    for (std::string_view list : {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}) {
+        s.keep(list, none, named("1"));
+        s.keep(list, cursor("2"), named("2"), "somebody");
+    }
+    s.keep("resources/read", uri("file:///a"), named("a"));
+    s.keep("resources/read", uri("file:///a/b"), named("b"));
+    s.keep("server/discover", none, named("d"));
+    REQUIRE(s.cache.entries() == 11);
+
+    s.cache.on_notification("notifications/tools/list_changed", none);
+    CHECK(s.found("tools/list", none) == "-");
+    CHECK(s.found("tools/list", cursor("2"), "somebody") == "-");
+    CHECK(s.cache.entries() == 9);
+    s.cache.on_notification("notifications/prompts/list_changed", none);
+    CHECK(s.found("prompts/list", none) == "-");
+    CHECK(s.cache.entries() == 7);
+    s.cache.on_notification("notifications/resources/list_changed", none);
+    CHECK(s.found("resources/list", none) == "-");
+    CHECK(s.found("resources/templates/list", cursor("2"), "somebody") == "-");
+    CHECK(s.cache.entries() == 3);
+    s.cache.on_notification("notifications/resources/updated", uri("file:///a"));
+    CHECK(s.found("resources/read", uri("file:///a")) == "-");
+    CHECK(s.found("resources/read", uri("file:///a/b")) == "b");
+
+    s.cache.on_notification("notifications/resources/updated", none);  // names nothing
+    s.cache.on_notification("notifications/message", none);
+    CHECK(s.cache.entries() == 2);
+}
+
+TEST_CASE("CACHE-09 a result that was asked for before a change is not kept after it") {
+    subject s;
+    const auto asked = s.cache.moment();
+    s.cache.on_notification("notifications/tools/list_changed", none);
+    s.cache.keep("tools/list", none, "", named("before the change"), start, asked);
+    CHECK(s.found("tools/list", none) == "-");
+    s.cache.keep("prompts/list", none, "", named("not concerned"), start, asked);
+    CHECK(s.found("prompts/list", none) == "not concerned");
+    s.cache.keep("tools/list", none, "", named("after it"), start, s.cache.moment());
+    CHECK(s.found("tools/list", none) == "after it");
+}
+
+TEST_CASE("CACHE-10 a refused cursor drops all pages of its list") {
+    subject s;
+    s.keep("tools/list", none, named("1"));
+    s.keep("tools/list", cursor("2"), named("2"));
+    s.keep("prompts/list", none, named("p"));
+    s.cache.drop_list("tools/list");
+    CHECK(s.found("tools/list", none) == "-");
+    CHECK(s.found("tools/list", cursor("2")) == "-");
+    CHECK(s.found("prompts/list", none) == "p");
+    s.cache.drop_list("no/such/list");
+    CHECK(s.cache.entries() == 1);
+}
+
+TEST_CASE("what was used longest ago goes first when there are too many entries") {
+    subject s({.max_entries = 2});
+    s.keep("resources/read", uri("a"), named("a"));
+    s.keep("resources/read", uri("b"), named("b"));
+    CHECK(s.found("resources/read", uri("a")) == "a");
+    s.keep("resources/read", uri("c"), named("c"));
+    CHECK(s.found("resources/read", uri("b")) == "-");
+    CHECK(s.found("resources/read", uri("a")) == "a");
+    CHECK(s.found("resources/read", uri("c")) == "c");
+}
+
+TEST_CASE("the cache holds no more bytes than it may, and nothing that is a quarter of them") {
+    subject s({.max_bytes = 10'000});
+    json::value large = named("large");
+    large.set("text", std::string(2500, 'x'));
+    s.keep("resources/read", uri("large"), large);
+    CHECK(s.cache.entries() == 0);
+    CHECK(s.cache.bytes() == 0);
+
+    json::value medium = named("medium");
+    medium.set("text", std::string(1500, 'x'));
+    for (int i = 0; i < 50; ++i) {
+        s.keep("resources/read", uri(std::to_string(i)), medium);
+        CHECK(s.cache.bytes() <= 10'000);
+    }
+    CHECK(s.cache.entries() > 2);
+    CHECK(s.found("resources/read", uri("49")) == "medium");
+    CHECK(s.found("resources/read", uri("0")) == "-");
+    s.cache.clear();
+    CHECK(s.cache.bytes() == 0);
+    CHECK(s.found("resources/read", uri("49")) == "-");
+}
+
+TEST_CASE("a result that is being read outlives its entry, and a borrowed one its document") {
+    subject s;
+    {
+        json::document document;
+        const std::string text = R"({"name":"borrowed","ttlMs":1000})";
+        s.keep("tools/list", none, *document.read(text));
+    }
+    auto kept = s.cache.find("tools/list", none, "", start);
+    s.cache.clear();
+    REQUIRE(kept);
+    CHECK((*kept)["name"].as_string() == "borrowed");
+}
+
+TEST_CASE("a cache that is switched off keeps nothing") {
+    subject off({.enabled = false});
+    off.keep("tools/list", none, named("x"));
+    CHECK(off.cache.entries() == 0);
+    subject no_room({.max_entries = 0});
+    no_room.keep("tools/list", none, named("x"));
+    CHECK(no_room.cache.entries() == 0);
+}

@@ -1,0 +1,237 @@
+#include "client/tool_book.hpp"
+
+#include <keel/error.hpp>
+#include <keel/types_json.hpp>
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+using namespace keel;
+using client_side::tool_book;
+
+namespace {
+
+tool made(std::string name, std::string_view input, json::value output = {}) {
+    tool t;
+    t.name = std::move(name);
+    t.input_schema = json::parse(input);
+    t.output_schema = std::move(output);
+    return t;
+}
+
+/// A book and what it has reported.
+struct subject {
+    tool_book book;
+    std::vector<std::string> reports;
+    tool_book::reporter report = [this](std::string_view text) { reports.emplace_back(text); };
+
+    std::vector<std::string> take(std::vector<tool> page, bool mirrored = true) {
+        book.take(page, mirrored, report);
+        std::vector<std::string> left;
+        for (const tool& t : page) left.push_back(t.name);
+        return left;
+    }
+    /// "Name=value …"
+    std::string headers(std::string_view tool, std::string_view arguments) {
+        std::string out;
+        for (const auto& [name, value] : book.headers_for(tool, json::parse(arguments))) {
+            if (!out.empty()) out += ' ';
+            out += name + "=" + value;
+        }
+        return out;
+    }
+    std::string check(std::string_view tool, const tool_result& r) { return book.check(tool, r, report).value_or(""); }
+};
+
+tool_result structured(json::value v) {
+    tool_result r("see there");
+    r.structured = std::move(v);
+    return r;
+}
+
+constexpr std::string_view annotated = R"({"type":"object","properties":{
+    "region":{"type":"string","x-mcp-header":"Region"},
+    "deep":{"type":"object","properties":{"level":{"type":"integer","x-mcp-header":"LEVEL"}}},
+    "dry":{"type":"boolean","x-mcp-header":"dry-run"},
+    "plain":{"type":"string"}}})";
+
+using names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("HDR-07 annotated arguments are mirrored, those of nested objects too, and no others") {
+    subject s;
+    CHECK(s.take({made("t", annotated)}) == names{"t"});
+    CHECK(s.headers("t", R"({"region":"us-west1","deep":{"level":-3},"dry":true,"plain":"x","other":1})") ==
+          "Mcp-Param-Region=us-west1 Mcp-Param-LEVEL=-3 Mcp-Param-dry-run=true");
+    CHECK(s.headers("t", R"({"dry":false})") == "Mcp-Param-dry-run=false");
+    CHECK(s.headers("unknown", R"({"region":"x"})") == "");
+    CHECK(s.reports.empty());
+}
+
+TEST_CASE("HDR-08 what is null or absent has no header") {
+    subject s;
+    s.take({made("t", annotated)});
+    CHECK(s.headers("t", "{}") == "");
+    CHECK(s.headers("t", "null") == "");
+    CHECK(s.headers("t", R"({"region":null,"deep":{"level":null}})") == "");
+    CHECK(s.headers("t", R"({"deep":7})") == "");
+}
+
+TEST_CASE("HDR-11 values are encoded where a header cannot hold them") {
+    subject s;
+    s.take({made("t", annotated)});
+    CHECK(s.headers("t", R"({"region":"Hello, 世界"})") == "Mcp-Param-Region==?base64?SGVsbG8sIOS4lueVjA==?=");
+    CHECK(s.headers("t", R"({"region":" padded "})") == "Mcp-Param-Region==?base64?IHBhZGRlZCA=?=");
+    CHECK(s.headers("t", R"({"region":"line1\nline2"})") == "Mcp-Param-Region==?base64?bGluZTEKbGluZTI=?=");
+    CHECK(s.headers("t", R"({"region":"=?base64?literal?="})") ==
+          "Mcp-Param-Region==?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?=");
+    CHECK(s.headers("t", R"({"region":""})") == "Mcp-Param-Region=");
+}
+
+TEST_CASE("HDR-11 whole numbers are written as integers, however they came") {
+    subject s;
+    s.take({made("t", annotated)});
+    CHECK(s.headers("t", R"({"deep":{"level":42.0}})") == "Mcp-Param-LEVEL=42");
+    CHECK(s.headers("t", R"({"deep":{"level":-0.0}})") == "Mcp-Param-LEVEL=0");
+    CHECK(s.headers("t", R"({"deep":{"level":9007199254740991}})") == "Mcp-Param-LEVEL=9007199254740991");
+    CHECK(s.headers("t", R"({"deep":{"level":-9007199254740991}})") == "Mcp-Param-LEVEL=-9007199254740991");
+    CHECK(s.headers("t", R"({"deep":{"level":9e15}})") == "Mcp-Param-LEVEL=9000000000000000");
+}
+
+TEST_CASE("HDR-11 a number that no header may hold fails before it is sent") {
+    subject s;
+    s.take({made("t", annotated)});
+    for (std::string_view number : {"9007199254740992", "-9007199254740992", "18446744073709551615", "1.5", "1e300"}) {
+        CAPTURE(number);
+        const std::string arguments = R"({"deep":{"level":)" + std::string(number) + "}}";
+        try {
+            s.headers("t", arguments);
+            FAIL("was accepted");
+        } catch (const error& e) {
+            CHECK(e.kind() == error_kind::unavailable);
+            CHECK(e.code() == error_code::invalid_params);
+            CHECK(std::string(e.what()).starts_with("arguments.deep.level: "));
+        }
+    }
+}
+
+TEST_CASE("an argument of another type than promised is mirrored as what it is, for the server to judge") {
+    subject s;
+    s.take({made("t", annotated)});
+    CHECK(s.headers("t", R"({"region":7,"dry":"yes"})") == "Mcp-Param-Region=7 Mcp-Param-dry-run=yes");
+    CHECK(s.headers("t", R"({"region":["a"],"dry":{}})") == "");
+}
+
+TEST_CASE("HDR-12 HDR-17 a tool with a wrong annotation is dropped, and tool and reason are reported") {
+    subject s;
+    const names left = s.take({
+        made("good", annotated),
+        made("number", R"({"type":"object","properties":{"x":{"type":"number","x-mcp-header":"X"}}})"),
+        made("in items",
+             R"({"type":"object","properties":{"x":{"type":"array","items":{"type":"string","x-mcp-header":"X"}}}})"),
+        made("empty", R"({"type":"object","properties":{"x":{"type":"string","x-mcp-header":""}}})"),
+        made(
+            "twice",
+            R"({"type":"object","properties":{"x":{"type":"string","x-mcp-header":"A"},"y":{"type":"string","x-mcp-header":"a"}}})"),
+        made("plain", R"({"type":"object"})"),
+    });
+    CHECK(left == names{"good", "plain"});
+    REQUIRE(s.reports.size() == 4);
+    CHECK(s.reports[0] ==
+          "the tool \"number\" cannot be used over HTTP: properties.x: x-mcp-header needs the type string, integer or "
+          "boolean");
+    CHECK(s.reports[1].starts_with("the tool \"in items\" cannot be used over HTTP: properties.x.items: "));
+    CHECK(s.reports[3].starts_with("the tool \"twice\""));
+    CHECK(s.book.knows("good"));
+    CHECK(!s.book.knows("number"));
+}
+
+TEST_CASE("HDR-12 where arguments are not mirrored, wrong annotations mean nothing") {
+    subject s;
+    CHECK(s.take(
+              {made("number", R"({"properties":{"x":{"type":"number","x-mcp-header":"X"}}})"), made("good", annotated)},
+              false) == names{"number", "good"});
+    CHECK(s.reports.empty());
+    CHECK(s.headers("good", R"({"region":"x"})") == "");
+}
+
+TEST_CASE("a tool that becomes wrong is forgotten, and one that changes is learned anew") {
+    subject s;
+    s.take({made("t", annotated)});
+    s.take({made("t", R"({"properties":{"region":{"type":"string","x-mcp-header":"Zone"}}})")});
+    CHECK(s.headers("t", R"({"region":"x"})") == "Mcp-Param-Zone=x");
+    s.take({made("t", R"({"properties":{"region":{"type":"string","x-mcp-header":"no token"}}})")});
+    CHECK(!s.book.knows("t"));
+    CHECK(s.headers("t", R"({"region":"x"})") == "");
+}
+
+TEST_CASE("TOOL-10 structured content is checked against what the tool has promised") {
+    subject s;
+    s.take({made("t", "{}",
+                 json::parse(R"({"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]})")),
+            made("any", "{}")});
+    CHECK(s.check("t", structured(json::object({{"sum", 3}}))) == "");
+    const std::string wrong = s.check("t", structured(json::object({{"sum", "3"}})));
+    CHECK(wrong.starts_with(
+        "the result of the tool \"t\" is not what its outputSchema promises: structuredContent.sum: "));
+    CHECK(s.check("t", structured(json::value())) != "");
+    CHECK(s.check("any", structured(7)) == "");
+    CHECK(s.check("unknown", structured(7)) == "");
+    CHECK(s.reports.empty());
+}
+
+TEST_CASE("TOOL-10 promised content that is missing is a problem, but not of a tool that has failed") {
+    subject s;
+    s.take({made("t", "{}", json::parse(R"({"type":"object"})"))});
+    CHECK(s.check("t", tool_result("text alone")) ==
+          "the tool \"t\" has promised structured content, but its result has none");
+    CHECK(s.check("t", tool_result::failure("no")) == "");
+    tool_result failed = structured(7);
+    failed.is_error = true;
+    CHECK(s.check("t", failed) == "");
+}
+
+TEST_CASE("TOOL-10 null is structured content where the schema allows it") {
+    subject s;
+    s.take({made("t", "{}", json::parse(R"({"type":["null","integer"]})"))});
+    CHECK(s.check("t", structured(json::value())) == "");
+    CHECK(s.check("t", structured("x")) != "");
+}
+
+TEST_CASE("SCH-02 SCH-03 SCH-06 a schema that cannot be used is reported once, and by the first that needs it") {
+    for (std::string_view schema : {R"({"$schema":"https://json-schema.org/draft/2019-09/schema","type":"object"})",
+                                    R"({"$ref":"https://example.com/elsewhere.json"})", R"({"type":"nonsense"})"}) {
+        CAPTURE(schema);
+        subject s;
+        s.take({made("t", "{}", json::parse(schema))});
+        CHECK(s.reports.empty());
+        CHECK(s.check("t", structured(7)) == "");
+        CHECK(s.check("t", tool_result("text")) == "");
+        REQUIRE(s.reports.size() == 1);
+        CHECK(s.reports[0].starts_with("results of the tool \"t\" are not checked: "));
+    }
+}
+
+TEST_CASE("what was learned is forgotten when the list has changed") {
+    subject s;
+    s.take({made("t", annotated, json::parse(R"({"type":"object"})"))});
+    s.book.forget();
+    CHECK(!s.book.knows("t"));
+    CHECK(s.headers("t", R"({"region":"x"})") == "");
+    CHECK(s.check("t", tool_result("text")) == "");
+}
+
+TEST_CASE("no more tools are remembered than there is room for; the rest stays in the list") {
+    subject s;
+    std::vector<tool> page(tool_book::max_tools + 2);
+    for (std::size_t i = 0; i < page.size(); ++i) page[i].name = std::to_string(i);
+    const names left = s.take(page);
+    CHECK(left.size() == tool_book::max_tools + 2);
+    CHECK(s.book.size() == tool_book::max_tools);
+    CHECK(s.reports.size() == 1);
+    s.take({made("0", annotated)});  // one that is known may still change
+    CHECK(s.headers("0", R"({"region":"x"})") == "Mcp-Param-Region=x");
+}

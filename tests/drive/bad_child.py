@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Child processes that do not go as children should: bad_child.py KIND. See test_client_children.py.
+
+Each is a proper server of the older revisions until its kind shows. Its tool `facts` tells what it is and has, `die` ends it
+with calls waiting, `wait` is never answered.
+"""
+
+import json
+import os
+import signal
+import sys
+
+import hostile_lines as h
+
+KIND = sys.argv[1] if len(sys.argv) > 1 else "polite"
+NOTE = os.environ.get("BAD_CHILD_NOTE", "")  # a file that outlives the process
+
+
+def note(text):
+    if NOTE:
+        with open(NOTE, "a") as f:
+            f.write(text + "\n")
+
+
+def complain(text):
+    os.write(2, text.encode() + b"\n")
+
+
+def facts():
+    return {"pid": os.getpid(), "group": os.getpgrp(), "directory": os.getcwd(), "variable": os.environ.get("BAD_CHILD_VARIABLE"),
+            "home": os.environ.get("HOME"), "descriptors": descriptors(), "arguments": sys.argv[1:]}
+
+
+def descriptors():
+    there = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            os.fstat(int(name))
+        except OSError:
+            continue  # the one that looked
+        there.append(int(name))
+    return sorted(there)
+
+
+class Child(h.StdioServer):
+    def answer(self, message):
+        method = message.get("method")
+        if method == "server/discover" and KIND == "exit_on_probe":
+            complain("I do not know server/discover")
+            os._exit(1)
+        if method == "server/discover" and KIND == "killed_by_probe":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if method == "server/discover" and KIND == "silent_on_probe":
+            return None
+        if method != "tools/call":
+            return h.answer_to(message, "legacy")
+        tool = message["params"]["name"]
+        if tool == "wait":
+            return None
+        if tool == "die":
+            complain("first of the last words")
+            complain("the very last words")
+            os.kill(os.getpid(), signal.SIGKILL)
+        if tool == "leave":
+            complain("leaving with 5")
+            os._exit(5)
+        return {"jsonrpc": "2.0", "id": message["id"],
+                "result": {"content": [{"type": "text", "text": json.dumps(facts())}]}}
+
+    def serve(self):
+        while True:
+            reply = self.answer(json.loads(self.line()))
+            if reply is not None:
+                self.write(h.text_of(reply) + b"\n")
+
+
+def on_term(*_):
+    complain("got SIGTERM")
+    note("got SIGTERM")
+
+
+def leave_a_grandchild():
+    """It has our pipes, and stays until the driver lets go of its end of a named pipe."""
+    if os.fork() == 0:
+        note(f"grandchild {os.getpid()}")
+        fd = os.open(os.environ["BAD_CHILD_HOLD"], os.O_RDONLY)
+        os.read(fd, 1)
+        os._exit(0)
+
+
+def main():
+    note(f"started {os.getpid()}")
+    if KIND == "exit_at_once":
+        complain("cannot start: no such database")
+        sys.exit(3)
+    if KIND in ("ignores_eof", "ignores_term"):
+        # Whoever ignores SIGTERM tells that it got it; the other one dies of it.
+        if KIND == "ignores_term":
+            signal.signal(signal.SIGTERM, on_term)
+    if KIND == "grandchild":
+        leave_a_grandchild()
+    if KIND == "flood":
+        for _ in range(100):
+            sys.stderr.write("x" * 999_999 + "\n")
+        sys.stderr.flush()
+    try:
+        Child(h.Plan("legacy")).serve()
+    except h.Ended:
+        pass
+    note("end of input")
+    if KIND in ("ignores_eof", "ignores_term"):
+        while True:
+            signal.pause()
+    if KIND == "writes_at_the_end":
+        rest = b"x" * (1 << 20) + b"\n"
+        while rest:
+            rest = rest[os.write(1, rest):]
+        note("everything written")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,301 @@
+#include "http_client/exchange.hpp"
+
+using namespace keel;
+using keel::test::exchange;
+using keel::test::heard;
+using namespace std::chrono_literals;
+
+TEST_CASE("a request is one write, and its response is read out of one read") {
+    exchange x;
+    heard h;
+    http::outgoing what = exchange::post(R"({"a":1})");
+    what.headers = {{"Content-Type", "application/json"}, {"X-One", "1"}};
+    x.start(h, std::move(what));
+    REQUIRE(x.wires.size() == 1);
+    CHECK(x.dialed == std::vector<std::string>{"127.0.0.1:8848"});
+    CHECK(x.wires[0]->writes() == 1);
+    CHECK(x.wires[0]->take_output() ==
+          "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:8848\r\nContent-Type: application/json\r\nX-One: 1\r\n"
+          "Content-Length: 7\r\n\r\n{\"a\":1}");
+    x.feed(0, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-Two:  two \r\nContent-Length: 2\r\n\r\nhi");
+    CHECK(h.outcome == "end");
+    CHECK(h.status == 200);
+    CHECK(h.body == "hi");
+    CHECK(h.pieces == 1);
+    CHECK(h.headers == http::header_list{{"content-type", "text/plain"}, {"x-two", "two"}, {"content-length", "2"}});
+    http::response_view view{200, &h.headers};
+    CHECK(view.header("x-two") == "two");
+    CHECK(view.header("x-three").empty());
+    CHECK(view.has("content-type"));
+    CHECK(!view.has("Content-Type"));
+}
+
+TEST_CASE("a connection is used again, without a timer or a new connection for each request") {
+    exchange x;
+    heard first;
+    x.start(first);
+    x.feed(0, exchange::ok());
+    const std::size_t timers = x.loop->timers();
+    for (int i = 0; i != 100; ++i) {
+        heard h;
+        x.start(h);
+        x.wires[0]->take_output();
+        x.feed(0, exchange::ok("again"));
+        CHECK(h.outcome == "end");
+        CHECK(h.body == "again");
+    }
+    CHECK(x.wires.size() == 1);
+    CHECK(x.wires[0]->writes() == 101);
+    CHECK(x.loop->timers() == timers);
+    CHECK(timers == 1);
+    CHECK(x.pool->count().opened == 1);
+    CHECK(x.pool->count().idle == 1);
+}
+
+TEST_CASE("a request that is started inside the end of another leaves at once, on the same connection") {
+    exchange x;
+    heard first;
+    heard second;
+    first.at_end = [&] {
+        x.pool->start(exchange::post("2"), second);
+        CHECK(x.wires[0]->output().ends_with("\r\n\r\n2"));
+    };
+    x.start(first);
+    x.feed(0, exchange::ok());
+    x.feed(0, exchange::ok("two"));
+    CHECK(second.body == "two");
+    CHECK(x.wires.size() == 1);
+}
+
+TEST_CASE("no more connections than allowed: the others wait in the order they came") {
+    exchange x({.max_connections = 2});
+    heard h[5];
+    for (heard& each : h) x.start(each, exchange::post(std::to_string(&each - h)));
+    CHECK(x.wires.size() == 2);
+    CHECK(x.pool->count().waiting == 3);
+    CHECK(x.pool->count().active == 2);
+    x.wires[0]->take_output();
+    x.feed(0, exchange::ok());
+    CHECK(x.wires[0]->take_output().ends_with("\r\n\r\n2"));
+    x.feed(0, exchange::ok());
+    CHECK(x.wires[0]->take_output().ends_with("\r\n\r\n3"));
+    x.wires[1]->take_output();
+    x.feed(1, exchange::ok());
+    CHECK(x.wires[1]->take_output().ends_with("\r\n\r\n4"));
+    x.feed(0, exchange::ok());
+    x.feed(1, exchange::ok());
+    for (heard& each : h) CHECK(each.outcome == "end");
+    CHECK(x.wires.size() == 2);
+}
+
+TEST_CASE("the queue is bounded") {
+    exchange x({.max_connections = 1});
+    x.hold_dials = true;
+    std::vector<std::unique_ptr<heard>> all;
+    for (int i = 0; i != 4096; ++i) {
+        all.push_back(std::make_unique<heard>());
+        x.pool->start(exchange::post(), *all.back());
+    }
+    heard more;
+    x.pool->start(exchange::post(), more);
+    CHECK(more.outcome.empty());
+    x.loop->run();
+    CHECK(more.outcome == "not_sent");
+    CHECK(all.back()->outcome.empty());
+}
+
+TEST_CASE("an idle connection on which the server speaks, hangs up or breaks is dropped at once") {
+    exchange x;
+    heard first;
+    x.start(first);
+    x.feed(0, exchange::ok());
+    REQUIRE(x.pool->count().idle == 1);
+    SUBCASE("speaks") { x.feed(0, "HTTP/1.1 408 Request Timeout\r\n\r\n"); }
+    SUBCASE("hangs up") { x.eof(0); }
+    SUBCASE("breaks") {
+        x.wires[0]->fail_read(104);
+        x.loop->run();
+    }
+    CHECK(x.wires[0]->closed());
+    CHECK(x.pool->count().connections == 0);
+    heard second;
+    x.start(second);
+    REQUIRE(x.wires.size() == 2);
+    x.feed(1, exchange::ok("new"));
+    CHECK(second.body == "new");
+}
+
+TEST_CASE("a connection that was idle for too long is not used again") {
+    exchange x({.idle_timeout = 4s});
+    heard first;
+    x.start(first);
+    std::string headers;
+    duration usable = 4s;
+    SUBCASE("by our own time") {}
+    SUBCASE("by the server's, less a second") {
+        headers = "Keep-Alive: timeout=3, max=100\r\n";
+        usable = 2s;
+    }
+    SUBCASE("the server's is longer") { headers = "Keep-Alive: timeout=60\r\n"; }
+    x.feed(0, exchange::ok("hi", headers));
+    x.loop->advance(usable - 1ms);
+    CHECK(!x.wires[0]->closed());
+    x.loop->advance(1ms);
+    CHECK(x.wires[0]->closed());
+    heard second;
+    x.start(second);
+    CHECK(x.wires.size() == 2);
+}
+
+TEST_CASE("a server that keeps connections for a second or less gets a new one each time") {
+    exchange x;
+    heard h;
+    x.start(h);
+    x.feed(0, exchange::ok("hi", "Keep-Alive: timeout=1\r\n"));
+    CHECK(h.outcome == "end");
+    CHECK(x.wires[0]->closed());
+}
+
+TEST_CASE("who says close, or speaks HTTP/1.0, gets what he wants") {
+    exchange x;
+    heard h;
+    x.start(h);
+    bool stays = false;
+    SUBCASE("close") { x.feed(0, exchange::ok("hi", "Connection: close\r\n")); }
+    SUBCASE("close in a list") { x.feed(0, exchange::ok("hi", "Connection: x, CLOSE\r\n")); }
+    SUBCASE("close in a second header") { x.feed(0, exchange::ok("hi", "Connection: x\r\nConnection: close\r\n")); }
+    SUBCASE("1.0") { x.feed(0, "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi"); }
+    SUBCASE("1.0 that keeps") {
+        x.feed(0, "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nhi");
+        stays = true;
+    }
+    SUBCASE("more than the response") { x.feed(0, exchange::ok("hi") + "H"); }
+    SUBCASE("a 204 with a length") {
+        x.feed(0, "HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n");
+        h.body = "hi";
+    }
+    CHECK(h.outcome == "end");
+    CHECK(h.body == "hi");
+    CHECK(x.wires[0]->closed() == !stays);
+    CHECK(x.pool->count().idle == (stays ? 1u : 0u));
+}
+
+TEST_CASE("an early answer is delivered, and the connection not used again") {
+    exchange x({.write_stall = 30s});
+    x.prepare = [](test::script& s) { s.accept(60); };
+    heard h;
+    x.start(h, exchange::post(std::string(100000, 'x')));
+    CHECK(h.outcome.empty());
+    x.feed(0, "HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig");
+    CHECK(h.outcome == "end");
+    CHECK(h.status == 413);
+    CHECK(h.body == "big");
+    CHECK(x.wires[0]->closed());
+}
+
+TEST_CASE("a request that is taken in pieces goes on as the system lets it") {
+    exchange x({.write_stall = 30s});
+    x.prepare = [](test::script& s) { s.accept(10); };
+    heard h;
+    auto id = x.start(h, exchange::post(std::string(500, 'x')));
+    CHECK(!x.pool->unsent(id));
+    for (int i = 0; i != 5; ++i) {
+        x.loop->advance(29s);
+        x.wires[0]->accept(10);
+        x.loop->run();
+        CHECK(h.outcome.empty());
+    }
+    x.wires[0]->resume();
+    x.loop->run();
+    CHECK(x.wires[0]->output().ends_with("\r\n\r\n" + std::string(500, 'x')));
+    x.loop->advance(1h);  // how long an answer takes is the caller's affair
+    CHECK(h.outcome.empty());
+    x.feed(0, exchange::ok());
+    CHECK(h.outcome == "end");
+    CHECK(x.pool->count().idle == 1);
+}
+
+TEST_CASE("a server that takes nothing for too long has lost the request") {
+    exchange x({.write_stall = 30s});
+    x.prepare = [](test::script& s) { s.accept(10); };
+    heard h;
+    x.start(h, exchange::post(std::string(500, 'x')));
+    x.loop->advance(30s - 1ms);
+    CHECK(h.outcome.empty());
+    x.loop->advance(1ms);
+    CHECK(h.outcome == "lost");
+    CHECK(h.why == "the server took nothing of the request for 30 s");
+    CHECK(x.wires[0]->closed());
+}
+
+TEST_CASE("what cannot be sent is said later, and nothing leaves") {
+    exchange x;
+    http::outgoing what = exchange::post();
+    SUBCASE("a header that ends its line") { what.headers = {{"X", "a\r\nEvil: 1"}}; }
+    SUBCASE("a NUL in a header") { what.headers = {{"X", std::string("a\0b", 3)}}; }
+    SUBCASE("a name that is none") { what.headers = {{"X Y", "a"}}; }
+    SUBCASE("an empty name") { what.headers = {{"", "a"}}; }
+    SUBCASE("a length of its own") { what.headers = {{"content-length", "1"}}; }
+    SUBCASE("a Host of its own") { what.headers = {{"Host", "example.com"}}; }
+    SUBCASE("a path with a blank") { what.path = "/a b"; }
+    SUBCASE("a path with a line end") { what.path = "/a\r\nX: y"; }
+    SUBCASE("a path that is none") { what.path = "mcp"; }
+    SUBCASE("a fragment") { what.path = "/mcp#x"; }
+    SUBCASE("a method with a blank") { what.method = "GET /x"; }
+    SUBCASE("CONNECT") { what.method = "CONNECT"; }
+    heard h;
+    auto id = x.pool->start(std::move(what), h);
+    CHECK(h.outcome.empty());
+    CHECK(x.pool->unsent(id));
+    x.loop->run();
+    CHECK(h.outcome == "not_sent");
+    CHECK(x.wires.empty());
+}
+
+TEST_CASE("HEAD, GET and DELETE have no length; the path may be another one") {
+    exchange x;
+    heard h;
+    http::outgoing what = exchange::get("/other?x=1");
+    what.method = "HEAD";
+    x.start(h, std::move(what));
+    CHECK(x.wires[0]->take_output() == "HEAD /other?x=1 HTTP/1.1\r\nHost: 127.0.0.1:8848\r\n\r\n");
+    x.feed(0, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
+    CHECK(h.outcome == "end");
+    CHECK(h.body.empty());
+    CHECK(x.pool->count().idle == 1);
+}
+
+TEST_CASE("what the pool says about itself") {
+    exchange x({.url = "HTTPS://User:Secret@EXAMPLE.com:443/a?b#c"});
+    CHECK(x.pool->origin() == "https://example.com");
+    CHECK(x.pool->path() == "/a?b");
+    CHECK_THROWS_AS(exchange({.url = "ftp://example.com"}), std::invalid_argument);
+}
+
+TEST_CASE("the user and password of the URL become a header, unless there is one") {
+    exchange x({.url = "http://us%20er:pa%3Ass@127.0.0.1/"});
+    heard h;
+    x.start(h, exchange::get());
+    CHECK(x.wires[0]->take_output() ==
+          "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic dXMgZXI6cGE6c3M=\r\n\r\n");
+    x.feed(0, exchange::ok());
+    heard other;
+    http::outgoing what = exchange::get();
+    what.headers = {{"authorization", "Bearer x"}};
+    x.start(other, std::move(what));
+    CHECK(x.wires[0]->take_output() == "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nauthorization: Bearer x\r\n\r\n");
+}
+
+TEST_CASE("idle connections can be closed while transfers go on") {
+    exchange x;
+    heard a;
+    heard b;
+    x.start(a);
+    x.start(b);
+    x.feed(0, exchange::ok());
+    x.pool->close_idle();
+    CHECK(x.wires[0]->closed());
+    CHECK(x.pool->count().connections == 1);
+    x.feed(1, exchange::ok("b"));
+    CHECK(b.body == "b");
+}

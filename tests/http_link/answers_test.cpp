@@ -1,0 +1,328 @@
+// What comes back for a request: the call ends once, at once, and with the truth.
+
+#include "link_under_test.hpp"
+
+using namespace keel;
+using namespace keel::test;
+using http::transfer_failure;
+
+TEST_CASE("HTTP-08: an answer comes as JSON or as a stream of events") {
+    for (bool modern : {true, false}) {
+        link_settings_for_test how;
+        how.modern = modern;
+        link_under_test t(how);
+        auto plain = t.ask("a");
+        t.on->reply(t.on->last(), 200, "application/json; charset=utf-8", wire::result_text(t.on->last(), R"({"n":1})"));
+        CHECK(plain->outcome == R"({"n":1})");
+        auto streamed = t.ask("b");
+        t.on->open_stream(t.on->last());
+        t.on->event(t.on->last(), wire::result_text(t.on->last(), R"({"n":2})"), "event: message\n");
+        CHECK(streamed->outcome == R"({"n":2})");
+        t.on->end(t.on->last());
+        CHECK(t.link->open_exchanges() == 0);
+    }
+}
+
+TEST_CASE("HTTP-08: an answer is whole however its bytes are cut") {
+    for (const char* type : {"application/json", "text/event-stream"}) {
+        link_under_test t;
+        auto call = t.ask("a");
+        std::string text = wire::result_text(t.on->last(), R"({"word":"naïve"})");
+        if (std::string_view(type) == "text/event-stream") text = "data: " + text + "\r\n\r\n";
+        t.on->head(t.on->last(), 200, {{"content-type", type}});
+        for (char c : text) t.on->body(t.on->last(), std::string_view(&c, 1));
+        t.on->end(t.on->last());
+        CHECK(call->outcome == R"({"word":"naïve"})");
+    }
+}
+
+TEST_CASE("HTTP-10: comments, empty events and events of another name are nothing; garbage is reported and skipped") {
+    link_under_test t;
+    auto call = t.ask("a");
+    seen_request& r = t.on->last();
+    t.on->open_stream(r);
+    t.on->body(r, ": hello\n\n:\n\nid: 5\ndata:\n\nevent: ping\ndata: 12:00\n\n");
+    CHECK(t.reports.empty());
+    t.on->event(r, "{oops");
+    CHECK(t.reports.size() == 1);
+    t.on->event(r, R"({"jsonrpc":"2.0"})");
+    CHECK(t.reports.size() == 2);
+    CHECK(call->ends == 0);
+    t.on->event(r, wire::result_text(r));
+    CHECK(call->outcome == "{}");
+}
+
+TEST_CASE("D13: what stands before the answer in one chunk is heard before the call ends") {
+    link_under_test t;
+    auto call = t.ask("a");
+    t.when_heard = [&](std::string_view) { CHECK(call->ends == 0); };
+    seen_request& r = t.on->last();
+    t.on->open_stream(r);
+    std::string note = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n\n";
+    t.on->body(r, note + note + "data: " + wire::result_text(r) + "\n\n");
+    CHECK(t.heard.size() == 2);
+    CHECK(call->outcome == "{}");
+}
+
+TEST_CASE("D10: a response that is no answer ends the call at once, and only that call") {
+    struct sample {
+        const char* what;
+        int status;
+        const char* type;
+        const char* body;
+    };
+    for (sample each : {
+             sample{"accepted", 202, "", ""},
+             sample{"no content", 204, "", ""},
+             sample{"empty", 200, "application/json", ""},
+             sample{"no type", 200, "", R"({"jsonrpc":"2.0","id":1,"result":{}})"},
+             sample{"a page", 200, "text/html", "<p>Sign in"},
+             sample{"another charset", 200, "application/json; charset=utf-16", "x"},
+             sample{"broken", 200, "application/json", R"({"jsonrpc":"2.0","id":1,)"},
+             sample{"no object", 200, "application/json", "3"},
+             sample{"a batch", 200, "application/json", R"([{"jsonrpc":"2.0","id":1,"result":{}}])"},
+             sample{"another id", 200, "application/json", R"({"jsonrpc":"2.0","id":2,"result":{}})"},
+             sample{"a request", 200, "application/json", R"({"jsonrpc":"2.0","id":1,"method":"x"})"},
+             sample{"both", 200, "application/json", R"({"jsonrpc":"2.0","id":1,"result":{},"error":{}})"},
+             sample{"neither", 200, "application/json", R"({"jsonrpc":"2.0","id":1})"},
+             sample{"no object as result", 200, "application/json", R"({"jsonrpc":"2.0","id":1,"result":5})"},
+             sample{"bad error", 200, "application/json", R"({"jsonrpc":"2.0","id":1,"error":{"code":"x"}})"},
+             sample{"another id in the stream", 200, "text/event-stream",
+                    "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n"},
+         }) {
+        CAPTURE(each.what);
+        link_under_test t;
+        auto call = t.ask("a");   // 1
+        auto other = t.ask("b");  // 2
+        t.on->reply(t.on->at(0), each.status, each.type, each.body);
+        CHECK(call->outcome == "bad_message");
+        CHECK(other->ends == 0);
+        t.on->answer(t.on->at(1), R"({"mine":true})");
+        CHECK(other->outcome == R"({"mine":true})");
+    }
+}
+
+TEST_CASE("D10: a content type that is no answer ends the call with the head, whatever the body does") {
+    link_under_test t;
+    auto call = t.ask("a");
+    t.on->head(t.on->last(), 200, {{"content-type", "text/html"}});
+    CHECK(call->outcome == "bad_message");
+    CHECK(t.on->last().cancelled);
+}
+
+TEST_CASE("D9, D11: answers to nothing and errors without an id disturb nobody") {
+    link_under_test t;
+    auto call = t.ask("a");
+    seen_request& r = t.on->last();
+    t.on->open_stream(r);
+    t.on->event(r, R"({"jsonrpc":"2.0","id":99,"result":{}})");
+    t.on->event(r, R"({"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}})");
+    CHECK(call->ends == 0);
+    CHECK(t.reports.size() == 1);
+    t.on->event(r, wire::result_text(r));
+    CHECK(call->outcome == "{}");
+}
+
+TEST_CASE("D11: an error without an id in the place of the answer is the answer") {
+    link_under_test t;
+    auto call = t.ask("a");
+    t.on->reply(t.on->last(), 200, "application/json",
+                R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse error"}})");
+    CHECK(call->outcome == "rejected -32700: parse error");
+}
+
+TEST_CASE("A5: an id that comes back as its text is ours") {
+    link_under_test t;
+    auto call = t.ask("a");
+    t.on->reply(t.on->last(), 200, "application/json", R"({"jsonrpc":"2.0","id":"1","result":{"n":1}})");
+    CHECK(call->outcome == R"({"n":1})");
+}
+
+TEST_CASE("a status that is no success: its JSON-RPC error counts, else the status and what the body begins with") {
+    struct sample {
+        int status;
+        const char* body;
+        const char* outcome;
+        const char* text;
+    };
+    for (sample each : {
+             sample{404, R"({"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}})",
+                    "rejected -32601: no such method", ""},
+             sample{400, R"({"jsonrpc":"2.0","error":{"code":-32020,"message":"mismatch"}})",
+                    "rejected -32020: mismatch", ""},
+             sample{400, R"({"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no","data":{"supported":[]}}})",
+                    "rejected -32022: no", ""},
+             sample{400, R"({"jsonrpc":"2.0","id":7,"error":{"code":-5,"message":"of another"}})",
+                    R"(rejected 0: HTTP 400 Bad Request: {"jsonrpc":"2.0","id":7,"error":{"code":-5,"message":"of another"}})",
+                    ""},
+             sample{404, "no such page\n\x01", "rejected 0: HTTP 404 Not Found: no such page\\n\\x01", ""},
+             sample{405, "", "rejected 0: HTTP 405 Method Not Allowed", ""},
+             sample{302, "", "rejected 0: HTTP 302 Found", ""},
+             sample{503, R"({"error":"busy"})", R"(rejected 0: HTTP 503 Service Unavailable: {"error":"busy"})", ""},
+             sample{401, "who?", "unauthorized", "HTTP 401 Unauthorized: who?"},
+             sample{403, R"({"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"not you"}})", "unauthorized",
+                    "not you"},
+         }) {
+        link_under_test t;
+        auto call = t.ask("a");
+        t.on->reply(t.on->last(), each.status, "application/json", each.body);
+        CHECK(call->outcome == each.outcome);
+        CHECK(call->http_status == each.status);
+        if (*each.text) CHECK(call->text == each.text);
+    }
+}
+
+TEST_CASE("a refusal whose body breaks off, or never ends, is still a refusal") {
+    {
+        link_under_test t;
+        auto call = t.ask("a");
+        t.on->head(t.on->last(), 500);
+        t.on->body(t.on->last(), "oh");
+        t.on->fail(t.on->last());
+        CHECK(call->outcome == "rejected 0: HTTP 500 Internal Server Error: oh");
+    }
+    link_under_test t;
+    auto call = t.ask("a");
+    t.on->head(t.on->last(), 500);
+    for (int i = 0; i < 16; ++i) t.on->body(t.on->last(), std::string(64 * 1024, 'x'));
+    CHECK(call->http_status == 500);
+    CHECK(call->text.size() < 300);
+    CHECK(t.on->last().cancelled);
+}
+
+TEST_CASE("D2, I7, HTTP-12: what ends before the answer is told at once, and nothing is sent twice") {
+    struct sample {
+        const char* what;
+        void (*happens)(wire&, seen_request&);
+        const char* outcome;
+    };
+    for (bool modern : {true, false}) {
+        for (sample each : {
+                 sample{"no connection",
+                        [](wire& w, seen_request& r) { w.fail(r, transfer_failure::not_sent, "refused"); },
+                        "unavailable"},
+                 sample{"before the head", [](wire& w, seen_request& r) { w.fail(r); }, "stream_lost"},
+                 sample{"no HTTP", [](wire& w, seen_request& r) { w.fail(r, transfer_failure::malformed, "?"); },
+                        "bad_message"},
+                 sample{"in the body",
+                        [](wire& w, seen_request& r) {
+                            w.head(r, 200, {{"content-type", "application/json"}});
+                            w.body(r, R"({"json)");
+                            w.fail(r);
+                        },
+                        "stream_lost"},
+                 sample{"the stream ends",
+                        [](wire& w, seen_request& r) {
+                            w.open_stream(r);
+                            w.event(r, R"({"jsonrpc":"2.0","method":"notifications/message","params":{}})");
+                            w.end(r);
+                        },
+                        "stream_lost"},
+                 sample{"the stream ends empty",
+                        [](wire& w, seen_request& r) {
+                            w.open_stream(r);
+                            w.end(r);
+                        },
+                        "stream_lost"},
+                 sample{"in an event",
+                        [](wire& w, seen_request& r) {
+                            w.open_stream(r);
+                            w.body(r, "data: " + wire::result_text(r));  // without the empty line
+                            w.fail(r);
+                        },
+                        "stream_lost"},
+                 sample{"in a chunk",
+                        [](wire& w, seen_request& r) {
+                            w.open_stream(r);
+                            w.fail(r, transfer_failure::malformed, "bad chunk");
+                        },
+                        "bad_message"},
+             }) {
+            CAPTURE(each.what);
+            link_settings_for_test how;
+            how.modern = modern;
+            link_under_test t(how);
+            auto call = t.ask("a");
+            auto other = t.ask("b");
+            each.happens(*t.on, t.on->at(0));
+            CHECK(call->outcome == each.outcome);
+            CHECK(other->ends == 0);
+            t.on->answer(t.on->at(1));
+            CHECK(other->outcome == "{}");
+            t.loop->advance(1min);
+            CHECK(t.on->requests.size() == 2);
+            // A retry of the caller's is a new request with a new id.
+            auto again = t.ask("a");
+            CHECK(t.on->last().id() != t.on->at(0).id());
+            t.on->answer(t.on->last());
+            CHECK(again->outcome == "{}");
+        }
+    }
+}
+
+TEST_CASE("I7, HTTP-12: a modern stream is lost when it ends, also one with event ids") {
+    link_under_test t;
+    auto call = t.ask("a");
+    t.on->open_stream(t.on->last());
+    t.on->event(t.on->last(), "", "id: 1\nretry: 10\n");
+    t.on->end(t.on->last());
+    CHECK(call->outcome == "stream_lost");
+    t.loop->advance(1min);
+    CHECK(t.on->requests.size() == 1);
+}
+
+TEST_CASE("E3: an answer, or an event, beyond the bound fails its call and nothing else") {
+    for (const char* type : {"application/json", "text/event-stream"}) {
+        link_settings_for_test how;
+        how.options.max_body = 1000;
+        link_under_test t(how);
+        auto call = t.ask("a");
+        auto other = t.ask("b");
+        t.on->head(t.on->at(0), 200, {{"content-type", type}});
+        t.on->body(t.on->at(0), "data: ");
+        for (int i = 0; i < 20; ++i) t.on->body(t.on->at(0), std::string(100, 'x'));
+        CHECK(call->outcome == "bad_message");
+        CHECK(t.on->at(0).cancelled);
+        t.on->answer(t.on->at(1));
+        CHECK(other->outcome == "{}");
+    }
+}
+
+TEST_CASE("HTTP-17: a stream that goes on after its answer is closed after a second") {
+    link_under_test t;
+    auto call = t.ask("a");
+    t.on->open_stream(t.on->last());
+    t.on->event(t.on->last(), wire::result_text(t.on->last()));
+    CHECK(call->outcome == "{}");
+    CHECK(t.on->last().open());
+    t.loop->advance(2s);
+    CHECK(t.on->last().cancelled);
+    CHECK(t.link->open_exchanges() == 0);
+}
+
+TEST_CASE("HTTP-07: what a server says to a notification matters only when it refuses it") {
+    link_under_test t;
+    auto notify = [&]() -> seen_request& {
+        t.peer->notify("notifications/x", "{}");
+        return t.on->last();
+    };
+    t.on->accept(notify());
+    t.on->reply(notify(), 204, "", "");
+    t.on->reply(notify(), 200, "application/json", R"({"jsonrpc":"2.0","result":{}})");
+    CHECK(t.reports.empty());
+    t.on->reply(notify(), 400, "text/plain", "no");
+    REQUIRE(t.reports.size() == 1);
+    CHECK(t.reports[0] == "the server refused notifications/x: HTTP 400 Bad Request: no");
+    t.on->fail(notify(), transfer_failure::not_sent, "refused");
+    CHECK(t.reports.size() == 2);
+    // A stream would never end.
+    seen_request& streamed = notify();
+    t.on->open_stream(streamed);
+    CHECK(streamed.cancelled);
+    // One that is never answered does not stay.
+    seen_request& silent = notify();
+    t.loop->advance(2min);
+    CHECK(silent.cancelled);
+    CHECK(t.link->open_exchanges() == 0);
+    CHECK(t.heard.empty());
+}

@@ -1,0 +1,276 @@
+// What leaves: one message per POST, and its headers.
+
+#include "link_under_test.hpp"
+
+using namespace keel;
+using namespace keel::test;
+
+TEST_CASE("HTTP-04, HTTP-06: each message is a POST of its own, with exactly one message in it") {
+    link_under_test t;
+    auto one = t.ask("tools/list");
+    t.peer->notify("notifications/roots/list_changed", "{}");
+    auto two = t.ask("prompts/list");
+    REQUIRE(t.on->shown() == "POST tools/list, POST notifications/roots/list_changed, POST prompts/list");
+    for (auto& each : t.on->requests) {
+        CHECK(json::parse(each->what.body).is_object());
+        CHECK(each->what.path.empty());
+    }
+    t.on->accept(t.on->at(1));
+    t.on->answer(t.on->at(2), R"({"prompts":[]})");
+    t.on->answer(t.on->at(0), R"({"tools":[]})");
+    CHECK(one->outcome == R"({"tools":[]})");
+    CHECK(two->outcome == R"({"prompts":[]})");
+}
+
+TEST_CASE("HTTP-04: messages made in one turn leave at its end, each as its own POST, in order") {
+    link_under_test t;
+    auto first = t.ask("ping");
+    t.when_heard = [&](std::string_view) {
+        t.peer->notify("notifications/a", "{}");
+        t.peer->notify("notifications/b", "{}");
+        CHECK(t.on->requests.size() == 1);  // not yet
+    };
+    t.on->open_stream(t.on->at(0));
+    t.on->event(t.on->at(0), R"({"jsonrpc":"2.0","method":"notifications/message","params":{}})");
+    CHECK(t.on->shown() == "POST ping, POST notifications/a, POST notifications/b");
+    t.on->event(t.on->at(0), wire::result_text(t.on->at(0)));
+    CHECK(first->outcome == "{}");
+}
+
+TEST_CASE("HTTP-05: both media types are accepted, and the body is JSON") {
+    for (bool modern : {true, false}) {
+        link_settings_for_test how;
+        how.modern = modern;
+        link_under_test t(how);
+        auto call = t.ask("tools/list");
+        CHECK(t.on->last().header("Accept") == "application/json, text/event-stream");
+        CHECK(t.on->last().header("Content-Type") == "application/json");
+        t.on->answer(t.on->last());
+    }
+}
+
+TEST_CASE("HDR-01, HDR-02: every POST of the modern era names its version and its method") {
+    link_under_test t;
+    auto call = t.ask("tools/list");
+    t.peer->notify("notifications/roots/list_changed", "{}");
+    for (auto& each : t.on->requests) CHECK(each->header("MCP-Protocol-Version") == modern_version);
+    CHECK(t.on->at(0).header("Mcp-Method") == "tools/list");
+    CHECK(t.on->at(1).header("Mcp-Method") == "notifications/roots/list_changed");
+    CHECK_FALSE(t.on->at(0).has("Mcp-Name"));
+    t.on->answer(t.on->at(0));
+    t.on->accept(t.on->at(1));
+    // The server wants another version: the next request says so.
+    t.speak(true, "2027-01-01");
+    auto again = t.ask("tools/list");
+    CHECK(t.on->last().header("MCP-Protocol-Version") == "2027-01-01");
+    t.on->answer(t.on->last());
+}
+
+TEST_CASE("HDR-03, HDR-11: what is called stands in Mcp-Name, encoded where a header cannot hold it") {
+    struct sample {
+        const char* name;
+        const char* header;
+    };
+    for (sample each : {sample{"add", "add"}, sample{"Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="},
+                        sample{" padded ", "=?base64?IHBhZGRlZCA=?="},
+                        sample{"=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="}}) {
+        link_under_test t;
+        auto call = t.call(each.name);
+        CHECK(t.on->last().header("Mcp-Name") == each.header);
+        t.on->answer(t.on->last());
+        CHECK(call->outcome == "{}");
+    }
+}
+
+TEST_CASE("HDR-14: the older era names its version in everything after initialize, and neither method nor name") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    auto call = t.call("add");
+    t.link->session_opened();
+    CHECK_FALSE(t.on->at(0).has("MCP-Protocol-Version"));
+    for (std::size_t i = 1; i < t.on->requests.size(); ++i) {
+        CHECK(t.on->at(i).header("MCP-Protocol-Version") == legacy_version);
+        CHECK_FALSE(t.on->at(i).has("Mcp-Method"));
+        CHECK_FALSE(t.on->at(i).has("Mcp-Name"));
+    }
+    CHECK(t.on->requests.size() == 4);
+    t.on->answer(t.on->at(2));
+}
+
+TEST_CASE("HDR-07: headers of the call are added; those of the protocol cannot be replaced, nor lines ended") {
+    link_settings_for_test how;
+    how.options.headers = {{"Authorization", "Bearer url"}, {"X-Team", "blue"}};
+    link_under_test t(how);
+    http::header_list extra = {{"Mcp-Param-Region", "us"}, {"authorization", "Bearer call"}, {"mcp-method", "evil"},
+                               {"ACCEPT", "text/html"},    {"X-Bad", "a\r\nHost: evil"},     {"Bad Name", "x"}};
+    rpc::peer::call_options_with_progress options;
+    options.headers = &extra;
+    auto call = t.ask("tools/call", "{}", options);
+    seen_request& sent = t.on->last();
+    CHECK(sent.header("Mcp-Param-Region") == "us");
+    CHECK(sent.header("Authorization") == "Bearer call");
+    CHECK(sent.header("X-Team") == "blue");
+    CHECK(sent.header("Mcp-Method") == "tools/call");
+    CHECK(sent.header("Accept") == "application/json, text/event-stream");
+    CHECK_FALSE(sent.has("X-Bad"));
+    CHECK_FALSE(sent.has("Bad Name"));
+    CHECK(t.reports.size() == 4);
+    t.on->answer(sent);
+}
+
+TEST_CASE("a URL whose own headers cannot be sent, or are the protocol's, is refused") {
+    auto loop = std::make_shared<manual_loop>();
+    for (auto [name, value] : {std::pair("X-A", "b\nc"), std::pair("", "x"), std::pair("Mcp-Session-Id", "x")}) {
+        http::http_link_options options;
+        options.headers = {{name, value}};
+        auto make = [&] {
+            http::http_link link(loop, std::make_unique<fake_pool>(std::make_shared<wire>()), options);
+        };
+        CHECK_THROWS_AS(make(), std::invalid_argument);
+    }
+}
+
+TEST_CASE("LHTTP-09: the session id goes with every request after initialize") {
+    link_under_test t(legacy());
+    t.shake_hands("abc!~");
+    t.link->session_opened();
+    auto call = t.ask("tools/list");
+    t.peer->notify("notifications/x", "{}");
+    CHECK_FALSE(t.on->at(0).has("Mcp-Session-Id"));
+    for (std::size_t i = 1; i < t.on->requests.size(); ++i) CHECK(t.on->at(i).header("Mcp-Session-Id") == "abc!~");
+    CHECK(t.on->shown() ==
+          "POST initialize, POST notifications/initialized, GET, POST tools/list, POST notifications/x");
+    t.on->answer(t.on->at(3));
+}
+
+TEST_CASE("LHTTP-12: a session id that is none is not sent back, and none is ever shown to anybody") {
+    for (std::string id : {std::string("two words"), std::string("caf\xc3\xa9"), std::string(5000, 'x')}) {
+        link_under_test t(legacy());
+        t.shake_hands(id);
+        auto call = t.ask("tools/list");
+        CHECK_FALSE(t.on->last().has("Mcp-Session-Id"));
+        CHECK(t.reports.size() == 1);
+        t.on->answer(t.on->last());
+        for (const std::string& each : t.reports) CHECK(each.find(id) == std::string::npos);
+    }
+    link_under_test t(legacy());
+    t.shake_hands("very-secret");
+    auto call = t.ask("tools/list");
+    t.on->reply(t.on->last(), 404, "text/plain", "gone");
+    t.link->session_renewed(false);
+    CHECK(call->outcome == "session_lost");
+    CHECK(call->text.find("very-secret") == std::string::npos);
+    CHECK_FALSE(t.reports.empty());
+    for (const std::string& each : t.reports) CHECK(each.find("very-secret") == std::string::npos);
+}
+
+TEST_CASE("HTTP-20: a session id from a modern server is ignored") {
+    link_under_test t;
+    for (const char* method : {"server/discover", "initialize"}) {
+        auto probe = t.ask(method);
+        t.on->answer(t.on->last(), "{}", {{"mcp-session-id", "abc"}});
+        CHECK(probe->outcome == "{}");
+    }
+    auto call = t.ask("tools/list");
+    CHECK_FALSE(t.on->last().has("Mcp-Session-Id"));
+    t.on->answer(t.on->last());
+    CHECK_FALSE(t.link->has_session());
+}
+
+TEST_CASE("BASE-17: in the modern era no answer leaves, even when the server asks") {
+    link_under_test t;
+    t.peer->core().accept_requests(true);  // as if it had been forgotten
+    auto call = t.ask("tools/list");
+    t.on->open_stream(t.on->last());
+    t.on->event(t.on->last(), R"({"jsonrpc":"2.0","id":"q","method":"roots/list"})");
+    t.on->event(t.on->last(), wire::result_text(t.on->at(0)));
+    CHECK(t.on->shown() == "POST tools/list");
+    CHECK(call->outcome == "{}");
+}
+
+TEST_CASE("B20: in the older era a question of the server is answered by a POST of its own") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    auto call = t.ask("tools/call");
+    seen_request& post = t.on->last();
+    t.on->open_stream(post);
+    t.on->event(post, R"({"jsonrpc":"2.0","id":"q","method":"roots/list"})");
+    REQUIRE(t.on->last().shown() == "POST result");
+    CHECK(t.on->last().what.body == R"({"jsonrpc":"2.0","id":"q","result":{"roots":[]}})");
+    CHECK(t.on->last().header("Mcp-Session-Id") == "s-1");
+    t.on->accept(t.on->last());
+    t.on->event(post, wire::result_text(post));
+    CHECK(call->outcome == "{}");
+}
+
+TEST_CASE("B4, B20: an answer that has not left is taken back when the server cancels its question") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    auto call = t.ask("tools/call");
+    seen_request& post = t.on->last();
+    t.on->open_stream(post);
+    t.on->stalled = true;
+    t.on->event(post, R"({"jsonrpc":"2.0","id":"q","method":"roots/list"})");
+    seen_request& answer = t.on->last();
+    REQUIRE(answer.shown() == "POST result");
+    t.on->event(post, R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}})");
+    CHECK(answer.cancelled);
+    CHECK_FALSE(answer.left);
+    t.on->event(post, wire::result_text(post));
+    CHECK(call->outcome == "{}");
+}
+
+TEST_CASE("B21: a modern server that cancels our request has cancelled nothing") {
+    link_under_test t;
+    auto call = t.ask("tools/list");
+    t.on->open_stream(t.on->last());
+    t.on->event(t.on->last(), R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}})");
+    CHECK(call->ends == 0);
+    t.on->event(t.on->last(), wire::result_text(t.on->last()));
+    CHECK(call->outcome == "{}");
+}
+
+TEST_CASE("nothing overtakes notifications/initialized, until it is answered or five seconds have passed") {
+    for (bool answered : {true, false}) {
+        link_under_test t(legacy());
+        auto opening = t.ask("initialize");
+        t.on->answer(t.on->last());
+        t.speak(false, legacy_version);
+        t.peer->notify("notifications/initialized", "{}", false);
+        t.link->session_opened();
+        auto call = t.ask("tools/list");
+        CHECK(t.on->shown() == "POST initialize, POST notifications/initialized");
+        if (answered) t.on->reply(t.on->last(), 200, "application/json", "{}");
+        else t.loop->advance(5s);
+        CHECK(t.on->shown() == "POST initialize, POST notifications/initialized, POST tools/list, GET");
+        t.on->answer(t.on->at(2));
+        CHECK(call->outcome == "{}");
+    }
+}
+
+TEST_CASE("J1: what waits to leave is bounded: calls are refused, answers dropped with a report") {
+    link_settings_for_test how = legacy();
+    how.bounds.out_queue = 1000;
+    how.bounds.out_queue_soft = 1000;
+    link_under_test t(how);
+    t.shake_hands("");
+    auto asker = t.ask("tools/call");
+    seen_request& stream = t.on->last();
+    t.on->open_stream(stream);
+    t.on->stalled = true;
+    auto large = t.ask("a", R"({"x":")" + std::string(1000, 'x') + R"("})");
+    auto refused = t.ask("b");
+    CHECK(refused->outcome == "unavailable");
+    t.on->event(stream, R"({"jsonrpc":"2.0","id":"q","method":"roots/list"})");
+    CHECK(t.on->all("POST result").empty());
+    CHECK(t.reports.size() == 1);
+    // It leaves, and there is room again.
+    t.on->last().left = true;
+    auto next = t.ask("c");
+    CHECK(next->ends == 0);
+    t.on->stalled = false;
+    for (auto* each : {t.on->all("POST a")[0], t.on->all("POST c")[0]}) t.on->answer(*each);
+    t.on->event(stream, wire::result_text(stream));
+    CHECK(large->outcome == "{}");
+    CHECK(next->outcome == "{}");
+}

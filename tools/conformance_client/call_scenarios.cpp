@@ -1,0 +1,68 @@
+// Tools and what happens on the way to their results.
+
+#include "scenarios.hpp"
+
+#include <keel/async.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace keel::conformance {
+
+namespace {
+
+task<void> look_around(client& c, const json::value&) {
+    std::vector<tool> tools = co_await c.list_tools();
+    say(std::to_string(tools.size()) + " tools");
+    for (const tool& t : tools) say("  " + t.name);
+}
+
+task<void> add_numbers(client& c, const json::value&) {
+    co_await c.list_tools();
+    json::value numbers = json::object({{"a", 5}, {"b", 3}});
+    co_await use_tool(c, "add_numbers", std::move(numbers));
+}
+
+/// None of these tools takes arguments. They are called one after the other.
+task<void> use_every_tool(client& c, const json::value&) {
+    std::vector<tool> tools = co_await c.list_tools();
+    for (const tool& t : tools) co_await use_tool(c, t.name, json::object());
+}
+
+/// Side by side: what one call is asked and told must not get into another.
+task<void> use_every_tool_at_once(client& c, const json::value&) {
+    std::vector<tool> tools = co_await c.list_tools();
+    auto calls = [&](scope& s) -> task<void> {
+        for (const tool& t : tools) s.spawn(use_tool(c, t.name, json::object()));
+        co_return;
+    };
+    co_await with_scope(calls);
+}
+
+/// Gives the server back what has arrived of a schema.
+task<void> echo_schema(client& c, const json::value&) {
+    std::vector<tool> tools = co_await c.list_tools();
+    auto rich = std::ranges::find(tools, "json_schema_2020_12_tool", &tool::name);
+    if (rich == tools.end()) throw std::runtime_error("the tool whose schema is to be echoed is not there");
+    json::value arguments = json::object({{"schema", rich->input_schema}});
+    co_await use_tool(c, "json_schema_echo", std::move(arguments));
+}
+
+constexpr scenario all[] = {
+    {"initialize", look_around},
+    {"tools_call", add_numbers},
+    {"elicitation-sep1034-client-defaults", use_every_tool},
+    {"sse-retry", use_every_tool},
+    {"request-metadata", look_around},
+    {"sep-2322-client-request-state", use_every_tool_at_once},
+    {"json-schema-ref-no-deref", look_around},
+    {"json-schema-2020-12-preservation", echo_schema},
+};
+
+}  // namespace
+
+std::span<const scenario> call_scenarios() { return all; }
+
+}  // namespace keel::conformance

@@ -1,0 +1,132 @@
+// The client that the official conformance suite tests: `conformance-client URL`.
+//
+// The environment says what to do: MCP_CONFORMANCE_SCENARIO names the scenario, MCP_CONFORMANCE_CONTEXT may have more on it
+// (JSON), MCP_CONFORMANCE_PROTOCOL_VERSION is the revision to speak. Without the latter the client finds out by itself what
+// the server speaks.
+//
+// Exit status: 0 when the scenario was played to its end, 1 when something failed, 2 when there is no such scenario.
+
+#include "scenarios.hpp"
+#include "skills.hpp"
+
+#include <keel/asio.hpp>
+#include <keel/client.hpp>
+#include <keel/version.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+namespace keel::conformance {
+
+namespace {
+
+constexpr unsigned give_up_after = 60;  // seconds
+
+std::string from_environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+/// Somebody who agrees to everything: switches are turned on, and whatever has a default keeps it.
+form_answer agree(const form_question& asked) {
+    json::value values = json::object();
+    for (const json::member& field : asked.schema["properties"].members()) {
+        if (field.content["type"] == json::value("boolean") && !field.content.contains("default")) {
+            values.append(field.key(), true);
+        }
+    }
+    return values;
+}
+
+sampling_result answer_for_model(const sampling_request&) {
+    return sampling_result(content("This program has no model."), "none", "endTurn");
+}
+
+client_options options_for(const std::string& version) {
+    client_options options;
+    options.about = {.name = "keel-conformance-client", .version = KEEL_VERSION, .title = "Keel conformance client"};
+    if (!version.empty()) {
+        options.mode = version >= "2026-07-28" ? protocol_mode::modern : protocol_mode::legacy;
+        options.version = version;
+    }
+    options.on_form = &agree;
+    options.on_sampling = &answer_for_model;
+    options.roots = std::vector<root>{{.uri = "file:///tmp/keel-conformance", .name = "work"}};
+    options.extensions.emplace(skills_extension, json::object());
+    options.log = [](log_level, std::string_view text) {
+        std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+    };
+    return options;
+}
+
+// The arguments outlive it.
+task<void> play(client& c, const scenario& s, const json::value& context) {
+    co_await c.connect();
+    server_facts facts = c.server();
+    say(s.name);
+    say("speaking " + facts.protocol_version + " with " + facts.about.name);
+    co_await s.play(c, context);
+    co_await c.close();
+}
+
+/// Runs a task to its end on this thread. Throws what it throws.
+void run(task<void> work) {
+    boost::asio::io_context io(1);
+    auto busy = boost::asio::make_work_guard(io);
+    std::exception_ptr failure;
+    auto done = [&](std::exception_ptr e) {
+        failure = e;
+        busy.reset();
+    };
+    spawn(io, std::move(work), done);
+    io.run();
+    if (failure) std::rethrow_exception(failure);
+}
+
+int complain(const std::string& what) {
+    std::fprintf(stderr, "conformance-client: %s\n", what.c_str());
+    return 1;
+}
+
+int play_at(const std::string& url) {
+    std::string name = from_environment("MCP_CONFORMANCE_SCENARIO");
+    const scenario* s = find_scenario(name);
+    if (!s) {
+        std::string problem = name.empty() ? "MCP_CONFORMANCE_SCENARIO is not set" : "unknown scenario " + name;
+        complain(problem + "; known are " + names_of_scenarios());
+        return 2;
+    }
+    try {
+        std::string about = from_environment("MCP_CONFORMANCE_CONTEXT");
+        json::value context = about.empty() ? json::value() : json::parse(about);
+        client c(keel::url{.address = url}, options_for(from_environment("MCP_CONFORMANCE_PROTOCOL_VERSION")));
+        run(play(c, *s, context));
+        return 0;
+    } catch (const error& e) {
+        return complain(name + ": " + std::string(name_of(e.kind())) + " " + std::to_string(e.code()) + ": " +
+                        e.what());
+    } catch (const std::exception& e) {
+        return complain(name + ": " + e.what());
+    }
+}
+
+}  // namespace
+
+}  // namespace keel::conformance
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        keel::conformance::complain("usage: conformance-client URL");
+        return 2;
+    }
+    // Whoever runs us may end the shell we were started from and leave us behind.
+    alarm(keel::conformance::give_up_after);
+    return keel::conformance::play_at(argv[1]);
+}

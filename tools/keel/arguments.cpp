@@ -1,0 +1,112 @@
+#include "arguments.hpp"
+
+#include "exit_status.hpp"
+#include "schema_types.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace keel::command {
+
+namespace {
+
+std::string rest_of(std::istream& in, const std::string& what) {
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    if (in.bad()) throw usage_error("cannot read " + what);
+    return text;
+}
+
+std::string file_text(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in) throw usage_error("cannot open " + path + ": " + std::strerror(errno));
+    return rest_of(in, path);
+}
+
+// "@file" stands for what is in the file, "@@x" for "@x".
+std::string resolved(std::string_view text) {
+    if (!text.starts_with('@')) return std::string(text);
+    if (text.starts_with("@@")) return std::string(text.substr(1));
+    return file_text(std::string(text.substr(1)));
+}
+
+json::value parsed(const std::string& what, std::string_view text) {
+    json::document document;
+    const json::value* v = document.read(text);
+    if (!v) {
+        throw usage_error(what + ": not JSON: " + document.error().what + " at byte " +
+                          std::to_string(document.error().offset));
+    }
+    return *v;
+}
+
+std::optional<json::value> if_json(std::string_view text) {
+    json::document document;
+    const json::value* v = document.read(text);
+    return v ? std::optional<json::value>(*v) : std::nullopt;
+}
+
+json::value by_types(const std::string& key, const std::string& text, const type_set& types) {
+    if (types.only(type_set::string)) return json::value(text);
+    auto v = if_json(text);
+    if (types.unknown()) return v ? std::move(*v) : json::value(text);
+    if (v && types.allows(*v)) return std::move(*v);
+    if (types.has(type_set::string)) return json::value(text);
+    throw usage_error(key + ": expected " + types.text() + ", found: " + text + " (" + key +
+                      ":=JSON sends whatever you like)");
+}
+
+}  // namespace
+
+given_arguments::given_arguments(std::span<const std::string> words) {
+    if (words.size() == 1 && (words[0] == "-" || words[0].starts_with('{'))) {
+        bool from_input = words[0] == "-";
+        whole_ =
+            from_input ? parsed("standard input", rest_of(std::cin, "standard input")) : parsed("arguments", words[0]);
+        if (!whole_.is_object()) throw usage_error("arguments: expected a JSON object");
+        return;
+    }
+    for (const std::string& word : words) {
+        auto equals = word.find('=');
+        if (equals == std::string::npos || equals == 0)
+            throw usage_error("not of the form key=value: " + word + " (or give one JSON object, or - to read it)");
+        bool json = word[equals - 1] == ':';
+        std::string key = word.substr(0, json ? equals - 1 : equals);
+        pair p{resolved(std::string_view(word).substr(equals + 1)), json};
+        if (!json::is_utf8(key) || !json::is_utf8(p.text)) throw usage_error(key + ": not UTF-8");
+        if (key.empty() || !pairs_.emplace(key, std::move(p)).second) throw usage_error(key + " is given twice");
+        order_.push_back(key);
+        if (!json) needs_schema_ = true;
+    }
+}
+
+json::value given_arguments::with_schema(const json::value& input_schema) const {
+    if (!whole_.is_null()) return whole_;
+    json::value all = json::object();
+    for (const std::string& key : order_) {
+        const pair& p = pairs_.at(key);
+        if (p.json) all.append(key, parsed(key, p.text));
+        else all.append(key, by_types(key, p.text, types_of(input_schema["properties"][key], input_schema)));
+    }
+    return all;
+}
+
+std::map<std::string, std::string> given_arguments::as_texts() const {
+    std::map<std::string, std::string> all;
+    for (const json::member& each : whole_.members()) {
+        auto text = each.content.if_string();
+        if (!text) throw usage_error(std::string(each.key()) + ": the arguments of a prompt are texts");
+        all.emplace(each.key(), *text);
+    }
+    for (const auto& [key, p] : pairs_) {
+        if (p.json) throw usage_error(key + ": the arguments of a prompt are texts: " + key + "=...");
+        all.emplace(key, p.text);
+    }
+    return all;
+}
+
+}  // namespace keel::command

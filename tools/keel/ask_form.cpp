@@ -1,0 +1,94 @@
+// A form, field by field, and a look at all of it before it is sent (ELI-06, ELI-18).
+
+#include "exchange.hpp"
+#include "printable.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace keel::command {
+
+namespace {
+
+struct field_answer {
+    std::optional<elicit_action> left;  // the person wants out
+    std::optional<json::value> content;
+};
+
+std::string prompt_of(const form_field& f) {
+    std::string text = "  " + f.title() + ", " + f.hint() + (f.may_be_left_out() ? ", may be left out" : "");
+    for (std::size_t i = 0; i < f.choices().size(); ++i) {
+        const form_field::choice& c = f.choices()[i];
+        text += "\n    " + std::to_string(i + 1) + "  " + f.shown(c.content);
+        if (!c.label.empty()) text += "  " + printable_line(c.label);
+    }
+    if (!f.choices().empty()) text += "\n   ";
+    if (f.preset()) text += " [" + f.shown(*f.preset()) + "]";
+    return text + ": ";
+}
+
+field_answer ask_field(asker::exchange& with, const form_field& f) {
+    while (true) {
+        with.write(prompt_of(f));
+        typed t = with.read();
+        if (t.what != typed::kind::line) {
+            with.line("");
+            return {elicit_action::cancel, {}};
+        }
+        if (t.line == ":c") return {elicit_action::cancel, {}};
+        if (t.line == ":d") return {elicit_action::decline, {}};
+        if (t.line == ":-" && f.may_be_left_out()) return {};
+        if (t.line.empty()) {
+            if (f.preset()) return {{}, f.preset()};
+            if (f.may_be_left_out()) return {};
+            with.line(f.what() == form_field::kind::text ? "    This is needed. (\"\" is the empty text.)"
+                                                         : "    This is needed.");
+            continue;
+        }
+        std::string problem;
+        std::string_view text = t.line;
+        if (text.starts_with("::")) text.remove_prefix(1);
+        if (auto v = f.read(text, problem)) return {{}, std::move(v)};
+        with.line("    " + problem);
+    }
+}
+
+std::optional<elicit_action> fill_in(asker::exchange& with, std::vector<form_field>& fields, json::value& into) {
+    into = json::object();
+    for (form_field& f : fields) {
+        field_answer a = ask_field(with, f);
+        if (a.left) return a.left;
+        f.set_preset(a.content);  // for the next time round
+        if (a.content) into.set(f.name(), std::move(*a.content));
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+form_answer asker::ask_form(const asked_by& who, const form_question& q) {
+    exchange with(*this, who);
+    if (with.over()) return elicit_action::cancel;
+    std::vector<form_field> fields = fields_of(q.schema);
+    with.line("\n" + with.bold(with.asker_name()) + " asks:");
+    with.line("  " + printable_line(q.message));
+    if (!fields.empty()) {
+        with.line(
+            "  Enter takes what stands in [brackets]. :- leaves a field out, :d declines, :c or Ctrl-D cancels.\n");
+    }
+    while (true) {
+        json::value values;
+        if (auto left = fill_in(with, fields, values)) return *left;
+        with.line("");
+        for (const form_field& f : fields) {
+            const json::value* v = values.find(f.name());
+            with.line("  " + printable_line(f.name()) + ": " + (v ? f.shown(*v) : "(left out)"));
+        }
+        auto letter = with.ask_letter("Send this? [y]es, [e]dit, [d]ecline, [c]ancel: ", "yedc");
+        if (!letter || *letter == 'c') return elicit_action::cancel;
+        if (*letter == 'd') return elicit_action::decline;
+        if (*letter == 'y') return form_answer(std::move(values));
+    }
+}
+
+}  // namespace keel::command

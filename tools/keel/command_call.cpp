@@ -1,0 +1,50 @@
+// keel call
+
+#include "arguments.hpp"
+#include "commands.hpp"
+#include "exit_status.hpp"
+#include "show.hpp"
+
+#include <span>
+
+namespace keel::command {
+
+namespace {
+
+/// Null when the server does not show it.
+json::value schema_of(session& s, const std::string& tool_name) {
+    try {
+        for (tool& each : s.client().list_tools(s.call())) {
+            if (each.name == tool_name) return std::move(each.input_schema);
+        }
+    } catch (const error& e) {
+        // A server may have tools that it does not list; that is for the call to find out.
+        if (e.kind() != error_kind::rejected && e.kind() != error_kind::unavailable) throw;
+    }
+    return {};
+}
+
+}  // namespace
+
+int call_tool(session& s) {
+    const std::string& name = s.how().words[0];
+    given_arguments given(std::span(s.how().words).subspan(1));
+    // Over HTTP some arguments may have to go into headers too: the client must know the tool for that.
+    bool look_first = given.needs_schema() || !s.how().url.empty();
+    json::value arguments = given.with_schema(look_first ? schema_of(s, name) : json::value());
+    if (s.how().json) {
+        json::value result = s.client().request(
+            "tools/call", json::object({{"name", name}, {"arguments", std::move(arguments)}}), s.call());
+        s.screen().clear_status();
+        write_json(result);
+        return result["isError"].if_bool().value_or(false) ? exit_status::tool_failed : exit_status::ok;
+    }
+    tool_result result = s.client().call_tool(name, std::move(arguments), s.call());
+    s.screen().clear_status();
+    write_out(shown(result));
+    if (!result.is_error) return exit_status::ok;
+    s.screen().say("keel: the tool says that it failed");
+    return exit_status::tool_failed;
+}
+
+}  // namespace keel::command

@@ -1,0 +1,68 @@
+#include "interrupts.hpp"
+
+#include "exit_status.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <system_error>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace keel::command {
+
+namespace {
+
+int opened(int fd, const char* what) {
+    if (fd < 0) throw std::system_error(errno, std::generic_category(), what);
+    return fd;
+}
+
+}  // namespace
+
+interrupts::interrupts() {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+        struct sigaction now{};
+        ::sigaction(number, nullptr, &now);
+        if (now.sa_handler != SIG_IGN) sigaddset(&wanted, number);
+    }
+    signals_ = opened(::signalfd(-1, &wanted, SFD_CLOEXEC), "signalfd");
+    end_ = opened(::eventfd(0, EFD_CLOEXEC), "eventfd");
+    ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+    thread_ = std::thread([this] { watch(); });
+}
+
+interrupts::~interrupts() {
+    std::uint64_t one = 1;
+    while (::write(end_, &one, sizeof one) < 0 && errno == EINTR) {
+    }
+    thread_.join();
+    ::close(signals_);
+    ::close(end_);
+}
+
+void interrupts::watch() {
+    std::array<pollfd, 2> on = {{{signals_, POLLIN, 0}, {end_, POLLIN, 0}}};
+    while (true) {
+        if (::poll(on.data(), on.size(), -1) < 0) continue;
+        if (on[1].revents != 0) return;
+        signalfd_siginfo info{};
+        if (::read(signals_, &info, sizeof info) != sizeof info) continue;
+        int number = static_cast<int>(info.ssi_signo);
+        if (int none = 0; caught_.compare_exchange_strong(none, number)) {
+            source_.request_stop();
+            continue;
+        }
+        // The person has waited long enough: nothing is tidied up. A child sees the end of its input.
+        std::_Exit(exit_status::by_signal + number);
+    }
+}
+
+}  // namespace keel::command

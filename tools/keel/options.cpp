@@ -1,0 +1,179 @@
+#include "options.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+
+namespace keel::command {
+
+namespace {
+
+constexpr std::array<std::string_view, 8> protocols = {"auto",       "legacy",     "modern",     "2024-11-05",
+                                                       "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"};
+
+std::optional<duration> read_duration(std::string_view text) {
+    double n = 0;
+    auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), n, std::chars_format::fixed);
+    if (wrong != std::errc() || !(n > 0 && n <= 1e6)) return std::nullopt;  // not a number is neither
+    std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
+    double seconds = unit.empty() || unit == "s" ? 1 : unit == "ms" ? 0.001 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+    if (seconds == 0) return std::nullopt;
+    return std::chrono::duration_cast<duration>(std::chrono::duration<double>(n * seconds));
+}
+
+bool is_header_name(std::string_view name) {
+    auto allowed = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+    };
+    return !name.empty() && std::all_of(name.begin(), name.end(), allowed);
+}
+
+bool is_header_value(std::string_view value) {
+    return std::none_of(value.begin(), value.end(), [](char c) {
+        auto byte = static_cast<unsigned char>(c);
+        return (byte < 0x20 && c != '\t') || byte == 0x7f;
+    });
+}
+
+std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    return text;
+}
+
+class reader {
+public:
+    reader(int argc, const char* const* argv) : argc_(argc), argv_(argv) {}
+
+    options read() {
+        while (++at_ < argc_ && !into_.help) {
+            std::string_view word = argv_[at_];
+            if (word == "--") {
+                child();
+                break;
+            }
+            if (!word.starts_with('-') || word == "-") into_.words.emplace_back(word);
+            else option(word);
+        }
+        check();
+        return std::move(into_);
+    }
+
+private:
+    void wrong(std::string why) {
+        if (into_.problem.empty()) into_.problem = std::move(why);
+    }
+
+    void child() {
+        for (int i = at_ + 1; i < argc_; ++i) into_.child.emplace_back(argv_[i]);
+        if (into_.child.empty()) wrong("after -- comes the command that starts the server");
+    }
+
+    std::string value(const char* what) {
+        if (attached_) return *attached_;
+        if (at_ + 1 < argc_ && std::string_view(argv_[at_ + 1]) != "--") return argv_[++at_];
+        wrong(name_ + " needs " + what);
+        return {};
+    }
+
+    void once(std::string& into, const char* what) {
+        if (!into.empty()) wrong(name_ + " can be given once");
+        into = value(what);
+        if (into.empty()) wrong(name_ + " needs " + what);
+    }
+
+    void flag(bool& into) {
+        if (attached_) wrong(name_ + " takes no value");
+        into = true;
+    }
+
+    void option(std::string_view word) {
+        attached_.reset();
+        if (auto equals = word.find('='); equals != std::string_view::npos && word.starts_with("--")) {
+            attached_ = std::string(word.substr(equals + 1));
+            word = word.substr(0, equals);
+        }
+        name_ = std::string(word);
+        if (word == "--help" || word == "-h") flag(into_.help);
+        else if (word == "--url") once(into_.url, "an address");
+        else if (word == "--unix") once(into_.unix_path, "a path");
+        else if (word == "--tcp") once(into_.tcp, "HOST:PORT");
+        else if (word == "--json") flag(into_.json);
+        else if (word == "--verbose") flag(into_.verbose);
+        else if (word == "--no-input") flag(into_.no_input);
+        else if (word == "--templates") flag(into_.templates);
+        else if (word == "--cwd") once(into_.directory, "a directory");
+        else if (word == "--ca-file") once(into_.ca_file, "a file");
+        else if (word == "--header") header(value("'Name: value'"));
+        else if (word == "--env") environment(value("NAME=VALUE"));
+        else if (word == "--timeout") timeout(value("a duration"));
+        else if (word == "--protocol") protocol(value("auto, legacy, modern or a version"));
+        else if (word == "--log-level") level(value("a level"));
+        else wrong("unknown option: " + name_);
+    }
+
+    void header(const std::string& text) {
+        auto colon = text.find(':');
+        std::string name = text.substr(0, colon);
+        std::string content(colon == std::string::npos ? "" : trimmed(std::string_view(text).substr(colon + 1)));
+        if (colon == std::string::npos || !is_header_name(name) || !is_header_value(content))
+            wrong("--header: not of the form 'Name: value': " + text);
+        into_.headers.emplace_back(std::move(name), std::move(content));
+    }
+
+    void environment(const std::string& text) {
+        auto equals = text.find('=');
+        if (equals == std::string::npos || equals == 0) return wrong("--env: not of the form NAME=VALUE: " + text);
+        into_.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+
+    void timeout(const std::string& text) {
+        into_.timeout = read_duration(text);
+        if (!into_.timeout) wrong("--timeout: not a duration: " + text + " (try 30s, 500ms, 5m)");
+    }
+
+    void protocol(std::string text) {
+        if (std::find(protocols.begin(), protocols.end(), text) == protocols.end()) {
+            std::string known;
+            for (std::string_view each : protocols) known += (known.empty() ? "" : ", ") + std::string(each);
+            wrong("--protocol: not known: " + text + " (" + known + ")");
+        }
+        into_.protocol = std::move(text);
+    }
+
+    void level(const std::string& text) {
+        into_.level = find_log_level(text);
+        if (!into_.level) {
+            wrong("--log-level: not a level: " + text +
+                  " (debug, info, notice, warning, error, critical, alert, emergency)");
+        }
+    }
+
+    void check() {
+        if (into_.help) return;
+        int servers = !into_.url.empty() + !into_.unix_path.empty() + !into_.tcp.empty() + !into_.child.empty();
+        if (servers == 0) wrong("which server? --url URL, --unix PATH, --tcp HOST:PORT, or -- COMMAND [ARGUMENT ...]");
+        if (servers > 1) wrong("one server at a time: --url, --unix, --tcp or -- COMMAND");
+        if (into_.url.empty() && !into_.headers.empty()) wrong("--header goes with --url");
+        if (into_.url.empty() && !into_.ca_file.empty()) wrong("--ca-file goes with --url");
+        if (into_.child.empty() && !into_.environment.empty()) wrong("--env goes with -- COMMAND");
+        if (into_.child.empty() && !into_.directory.empty()) wrong("--cwd goes with -- COMMAND");
+        if (!into_.url.empty() && !into_.url.starts_with("http://") && !into_.url.starts_with("https://"))
+            wrong("--url: not an address of http or https: " + into_.url);
+    }
+
+    int argc_;
+    const char* const* argv_;
+    int at_ = 0;
+    std::string name_;
+    std::optional<std::string> attached_;
+    options into_;
+};
+
+}  // namespace
+
+options read_options(int argc, const char* const* argv) { return reader(argc, argv).read(); }
+
+}  // namespace keel::command

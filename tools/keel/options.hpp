@@ -1,0 +1,46 @@
+#pragma once
+
+// The command line of the commands that talk to a server.
+
+#include <keel/context.hpp>
+#include <keel/loop.hpp>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace keel::command {
+
+struct options {
+    std::vector<std::string> words;  // what is no option
+
+    // Where the server is: exactly one of these.
+    std::string url;
+    std::string unix_path;
+    std::string tcp;
+    std::vector<std::string> child;  // after "--"
+
+    // For some of them.
+    std::vector<std::pair<std::string, std::string>> headers;
+    std::string ca_file;
+    std::vector<std::pair<std::string, std::string>> environment;
+    std::string directory;
+    bool verbose = false;
+
+    std::string protocol = "auto";
+    std::optional<duration> timeout;
+    std::optional<log_level> level;
+    bool json = false;
+    bool no_input = false;
+    bool templates = false;
+    bool help = false;
+
+    std::string problem;  // not empty: the command line is wrong
+};
+
+/// `argv[0]` is the command.
+options read_options(int argc, const char* const* argv);
+
+}  // namespace keel::command

@@ -1,0 +1,72 @@
+#include "run.hpp"
+
+#include "exit_status.hpp"
+#include "printable.hpp"
+
+#include <clocale>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+namespace keel::command {
+
+namespace {
+
+int wrong_usage(const command& c, const std::string& why) {
+    std::string text = "keel " + std::string(c.name) + ": " + printable(why) + "\nkeel " + std::string(c.name) +
+                       " --help says what there is.\n";
+    std::fputs(text.c_str(), stderr);
+    return exit_status::usage;
+}
+
+// What went wrong, told in the words of whom it concerns.
+int tell(const failure& f, const options& o, int signal, console& screen) {
+    screen.clear_status();
+    if (signal != 0) {
+        screen.say("keel: cancelled");
+        return exit_status::by_signal + signal;
+    }
+    screen.say("keel: " + printable(f.text));
+    if (!o.json || f.json.empty()) return f.status;
+    try {
+        write_out(f.json + "\n");
+    } catch (const std::exception& e) {
+        screen.say(std::string("keel: ") + e.what());
+    }
+    return f.status;
+}
+
+int run_with(const command& c, session& s) {
+    try {
+        s.connect();
+        return c.run(s);
+    } catch (const std::exception&) {
+        return tell(describe_failure(), s.how(), s.signal(), s.screen());
+    }
+}
+
+}  // namespace
+
+int run(const command& c, int argc, const char* const* argv) {
+    std::setlocale(LC_CTYPE, "C.UTF-8");  // for the width of characters alone
+    options o = read_options(argc, argv);
+    if (o.help) {
+        std::fputs(help_of(c).c_str(), stdout);
+        return exit_status::ok;
+    }
+    if (!o.problem.empty()) return wrong_usage(c, o.problem);
+    if (o.templates && c.name != "resources") return wrong_usage(c, "--templates goes with keel resources");
+    std::unique_ptr<session> s;
+    try {
+        c.check(o.words);
+        s = std::make_unique<session>(o);
+    } catch (const usage_error& e) {
+        return wrong_usage(c, e.what());
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "keel: %s\n", printable(e.what()).c_str());
+        return exit_status::usage;
+    }
+    return run_with(c, *s);
+}
+
+}  // namespace keel::command

@@ -1,0 +1,113 @@
+#include "session.hpp"
+
+#include "output_error.hpp"
+#include "printable.hpp"
+#include "progress_bar.hpp"
+
+#include <keel/version.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <unistd.h>
+
+namespace keel::command {
+
+namespace {
+
+std::string line_of(log_level level, std::string_view who, std::string_view text) {
+    return "[" + std::string(name_of(level)) + "] " + (who.empty() ? "" : printable_line(who) + ": ") +
+           printable_line(text);
+}
+
+}  // namespace
+
+server_target target_of(const options& o) {
+    if (!o.url.empty()) {
+        url where;
+        where.address = o.url;
+        where.headers = o.headers;
+        where.ca_file = o.ca_file;
+        return where;
+    }
+    if (!o.unix_path.empty()) return unix_socket{o.unix_path};
+    if (!o.tcp.empty()) return tcp{o.tcp};
+    child_process child;
+    child.command = o.child[0];
+    child.arguments.assign(o.child.begin() + 1, o.child.end());
+    child.environment = o.environment;
+    child.directory = o.directory;
+    return child;
+}
+
+session::session(const options& o)
+    : options_(o), console_(STDERR_FILENO), where_(target_of(o).describe()),
+      asker_(console_, where_, interrupts_.token()), client_(target_of(o), settings()) {}
+
+client_options session::settings() {
+    client_options s;
+    s.about.name = "keel";
+    s.about.version = KEEL_VERSION;
+    s.about.title = "The keel command";
+    if (options_.protocol == "legacy") s.mode = protocol_mode::legacy;
+    else if (options_.protocol == "modern") s.mode = protocol_mode::modern;
+    else if (options_.protocol != "auto") {
+        s.mode = options_.protocol < "2026" ? protocol_mode::legacy : protocol_mode::modern;
+        s.version = options_.protocol;
+    }
+    if (options_.timeout) s.connect_timeout = *options_.timeout;
+    s.level = options_.level;
+    if (asker_.there() && !options_.no_input) {
+        s.on_form = [this](const asked_by& who, const form_question& q) { return asker_.ask_form(who, q); };
+        s.on_url = [this](const asked_by& who, const url_question& q) { return asker_.ask_url(who, q); };
+        // A person may think for a while, and can end the wait.
+        s.limits.request_idle = s.limits.request_total;
+    }
+    s.on_log = [this](const server_log& message) { heard(message); };
+    s.log = [this](log_level level, std::string_view text) {
+        if (level >= options_.level.value_or(log_level::warning)) console_.say(line_of(level, "keel", text));
+    };
+    if (options_.verbose) {
+        s.on_stderr = [this, rest = std::string()](std::string_view text) mutable {
+            rest += text;
+            for (auto end = rest.find('\n'); end != std::string::npos; end = rest.find('\n')) {
+                console_.say(printable(rest.substr(0, end)));
+                rest.erase(0, end + 1);
+            }
+            if (rest.size() > 64 * 1024) {  // a line without end
+                console_.say(printable(rest));
+                rest.clear();
+            }
+        };
+    }
+    return s;
+}
+
+void session::heard(const server_log& message) {
+    if (message.level < options_.level.value_or(log_level::warning)) return;
+    auto text = message.data.if_string();
+    console_.say(line_of(message.level, message.logger, text ? std::string(*text) : json::to_string(message.data)));
+}
+
+call_options session::call() {
+    call_options how(interrupts_.token());
+    if (options_.timeout) how.idle = how.total = *options_.timeout;
+    if (console_.is_terminal()) {
+        how.on_progress = [this](const progress_report& report) {
+            console_.show_status(progress_line(report, terminal_columns(STDERR_FILENO)));
+        };
+    }
+    return how;
+}
+
+void write_out(std::string_view text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
+        throw output_error(errno);
+}
+
+void write_json(const json::value& v) { write_out(json::to_string(v) + "\n"); }
+
+std::size_t out_columns() { return terminal_columns(STDOUT_FILENO); }
+
+}  // namespace keel::command

@@ -1,0 +1,53 @@
+#pragma once
+
+// One run of a command: the server, the terminal, and what connects the two.
+
+#include "console.hpp"
+#include "interrupts.hpp"
+#include "options.hpp"
+#include "questions.hpp"
+
+#include <keel/blocking_client.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace keel::command {
+
+/// Where the server is, by the options.
+server_target target_of(const options& o);
+
+class session {
+public:
+    explicit session(const options& o);
+
+    const options& how() const noexcept { return options_; }
+    /// Connected.
+    blocking_client& client() noexcept { return client_; }
+    console& screen() noexcept { return console_; }
+    int signal() const noexcept { return interrupts_.caught(); }
+
+    /// Starts or reaches the server.
+    void connect() { client_.connect(interrupts_.token()); }
+    /// How a call is to be made: it ends with Ctrl-C, after --timeout, and tells how far it is.
+    call_options call();
+
+private:
+    client_options settings();
+    void heard(const server_log& message);
+
+    const options& options_;
+    interrupts interrupts_;  // first: threads that are made later inherit its mask
+    console console_;
+    std::string where_;
+    asker asker_;
+    blocking_client client_;  // last: its threads use everything above
+};
+
+/// Standard output. What cannot be written there ends the command with a status of its own.
+void write_out(std::string_view text);
+void write_json(const json::value& v);
+/// Columns of the terminal; 0: it is none.
+std::size_t out_columns();
+
+}  // namespace keel::command

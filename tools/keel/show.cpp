@@ -1,0 +1,119 @@
+#include "show.hpp"
+
+#include "printable.hpp"
+#include "schema_types.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace keel::command {
+
+namespace {
+
+std::string ended(std::string text) {
+    if (!text.empty() && !text.ends_with('\n')) text += '\n';
+    return text;
+}
+
+std::string_view text_in(const json::value& v, std::string_view key) { return v[key].if_string().value_or(""); }
+
+std::size_t decoded_size(std::string_view base64) {
+    std::size_t padding = base64.ends_with("==") ? 2 : base64.ends_with("=") ? 1 : 0;
+    return base64.size() / 4 * 3 - std::min(padding, base64.size() / 4 * 3);
+}
+
+std::string bytes_line(std::string_view mime_type, std::string_view base64, std::string_view uri) {
+    std::string line =
+        "[" + (mime_type.empty() ? "bytes" : printable_line(mime_type)) + ", " + shown_size(decoded_size(base64));
+    return line + (uri.empty() ? "" : ", " + printable_line(uri)) + "]\n";
+}
+
+void append_json(std::string& out, const json::value& v, std::size_t indent) {
+    bool object = v.is_object();
+    if (v.empty()) {
+        out += object || v.is_array() ? (object ? "{}" : "[]") : json::to_string(v);
+        return;
+    }
+    out += object ? "{\n" : "[\n";
+    std::size_t left = v.size();
+    auto item = [&](const json::value* key, const json::value& content) {
+        out.append(indent + 2, ' ');
+        if (key) out += json::to_string(*key) + ": ";
+        append_json(out, content, indent + 2);
+        out += --left ? ",\n" : "\n";
+    };
+    for (const json::member& each : v.members()) item(&each.name, each.content);
+    for (const json::value& each : v.items()) item(nullptr, each);
+    out.append(indent, ' ');
+    out += object ? '}' : ']';
+}
+
+}  // namespace
+
+std::string shown(const json::value& v) {
+    std::string text;
+    append_json(text, v, 0);
+    return printable(text) + "\n";
+}
+
+std::string shown(const content& block) {
+    if (block.is_text()) return ended(printable(block.text()));
+    const json::value& b = block.as_block();
+    std::string_view type = block.type();
+    if (type == "text") return ended(printable(text_in(b, "text")));
+    if (type == "image" || type == "audio") return bytes_line(text_in(b, "mimeType"), text_in(b, "data"), "");
+    if (type == "resource_link") {
+        std::string about = printable_line(text_in(b, "description"));
+        return "[" + printable_line(text_in(b, "name")) + ": " + printable_line(text_in(b, "uri")) +
+               (about.empty() ? "" : ", " + about) + "]\n";
+    }
+    const json::value& inside = b["resource"];
+    if (type == "resource" && inside["text"].is_string()) {
+        return "[" + printable_line(text_in(inside, "uri")) + "]\n" + ended(printable(text_in(inside, "text")));
+    }
+    if (type == "resource")
+        return bytes_line(text_in(inside, "mimeType"), text_in(inside, "blob"), text_in(inside, "uri"));
+    return shown(b);
+}
+
+std::string shown(const tool_result& result) {
+    std::string text;
+    for (const content& each : result.content) text += shown(each);
+    // The same is in a text block, for those who cannot read it otherwise.
+    bool has_text =
+        std::any_of(result.content.begin(), result.content.end(), [](const content& c) { return c.type() == "text"; });
+    if (result.structured && !has_text) text += shown(*result.structured);
+    return text;
+}
+
+std::string shown(const resource_contents& what) {
+    if (what.text) return ended(printable(*what.text));
+    return bytes_line(what.mime_type, what.blob.value_or(""), "");
+}
+
+std::string shown_arguments(const json::value& input_schema) {
+    auto needed = input_schema["required"].items();
+    std::string all;
+    for (const json::member& each : input_schema["properties"].members()) {
+        std::string types = types_of(each.content, input_schema).text();
+        std::replace(types.begin(), types.end(), ' ', '-');
+        std::string one = std::string(each.key()) + (types.empty() ? "" : "=" + types);
+        bool required = std::any_of(needed.begin(), needed.end(),
+                                    [&](const json::value& name) { return name.if_string() == each.key(); });
+        all += (all.empty() ? "" : " ") + (required ? one : "[" + one + "]");
+    }
+    return all;
+}
+
+std::string shown_size(std::size_t bytes) {
+    if (bytes < 1024) return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+    constexpr const char* units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double n = static_cast<double>(bytes) / 1024;
+    std::size_t unit = 0;
+    for (; n >= 1024 && unit < 5; ++unit) n /= 1024;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.1f %s", n, units[unit]);
+    return text;
+}
+
+}  // namespace keel::command
