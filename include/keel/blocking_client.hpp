@@ -32,7 +32,7 @@ void refuse_to_wait_on(const loop&);
 template <class T>
 class awaited {
 public:
-    explicit awaited(std::shared_ptr<loop> on) : loop_(std::move(on)), line_(*loop_) {}
+    explicit awaited(std::shared_ptr<loop> on) : loop_(std::move(on)) {}
 
     /// False: the loop has ended.
     static bool begin(const std::shared_ptr<awaited>& self, task<T> work) {
@@ -42,7 +42,10 @@ public:
 
     /// Cancels the task. What comes of it is still to be waited for. Any thread.
     static void cancel(const std::shared_ptr<awaited>& self) {
-        self->loop_->post([self] { self->line_.stop(); });
+        self->loop_->post([self] {
+            // Held while it stops: the task may end in there.
+            if (std::shared_ptr<activity> line = self->line_) line->stop();
+        });
     }
 
     /// False: it has not ended by then.
@@ -78,13 +81,15 @@ private:
         }
         void carry_out() {
             std::shared_ptr<awaited> self = std::exchange(whose, nullptr);
-            activity& line = self->line_;
-            start(line, std::move(work), [self](outcome<T> r) { self->end(std::move(r)); });
+            self->line_ = std::make_shared<activity>(*self->loop_);
+            start(*self->line_, std::move(work), [self](outcome<T> r) { self->end(std::move(r)); });
         }
     };
 
-    // The waiter is woken under the lock: afterwards it may be gone, but not what is locked here.
+    // The activity ends here and not with its owner, which may be the waiting thread: what ran in it still lets go of it on the
+    // loop. The waiter is woken under the lock: afterwards it may be gone, but not what is locked here.
     void end(outcome<T> r) noexcept {
+        line_.reset();
         std::lock_guard lock(mutex_);
         result_.emplace(std::move(r));
         changed_.notify_all();
@@ -96,7 +101,7 @@ private:
     }
 
     std::shared_ptr<loop> loop_;
-    activity line_;  // on the loop alone
+    std::shared_ptr<activity> line_;  // on the loop alone, while the task runs
     std::mutex mutex_;
     std::condition_variable changed_;
     std::optional<outcome<T>> result_;
@@ -115,6 +120,7 @@ T value_of(outcome<T> r) {
 template <class T>
 T wait_for(std::shared_ptr<loop> on, task<T> work, std::stop_token stop = {}) {
     refuse_to_wait_on(*on);
+    if (stop.stop_requested()) throw cancelled();  // the task might be quicker than what cancels it
     auto call = std::make_shared<awaited<T>>(std::move(on));
     if (!awaited<T>::begin(call, std::move(work))) throw_loop_ended();
     std::stop_callback on_stop(std::move(stop), [call] { awaited<T>::cancel(call); });

@@ -194,7 +194,7 @@ public:
     task<std::vector<tool>> list_tools(call_options how = {});
     task<page<tool>> list_tools_page(std::optional<std::string> cursor, call_options how = {});
     /// `arguments` is an object, or null. A tool that fails in its own business gives a result with is_error.
-    task<tool_result> call_tool(std::string name, json::value arguments = {}, call_options how = {});
+    task<tool_result> call_tool(std::string name, const json::value& arguments = {}, call_options how = {});
     /// Typed: `arguments` a described struct or a json::value, the result a described struct, number, bool or text.
     /// Throws keel::tool_failed for a result with is_error.
     template <class T, class Args>

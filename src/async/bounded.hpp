@@ -36,10 +36,13 @@ public:
             s->result.emplace(std::move(o));
             s->line.finish();
             s->stop_watching();
-            // Through the loop: whoever is stopping us at this moment goes on with our parent.
-            if (!s->inside) s->line.loop().post([s] {
+            if (s->inside) return;
+            auto go_on = [s] {
                 if (s->waiting) s->waiting->resume();
-            });
+            };
+            // Whoever is stopping us at this moment goes on with our parent: let that come to its end first.
+            if (s->line.stopped()) s->line.loop().post(go_on);
+            else go_on();
         });
         s->inside = false;
         if (s->result) {

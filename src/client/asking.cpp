@@ -8,6 +8,8 @@
 
 #include <keel/context.hpp>
 
+#include <utility>
+
 namespace keel::detail {
 
 namespace {
@@ -107,7 +109,7 @@ task<std::string> client_engine::text_of_loss(session_ptr s, std::string said) {
     co_return "connection closed: " + s->cause();
 }
 
-task<json::value> client_engine::ask(session_ptr s, outgoing_call what) {
+task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::string_view members) {
     rpc::peer::call_options_with_progress how;
     how.idle = what.how.idle;
     how.total = what.how.total;
@@ -117,12 +119,16 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call what) {
     if (what.how.on_progress) {
         how.on_progress = [&what](const json::value& params) { what.how.on_progress(report_of(params)); };
     }
-    std::string meta = s->meta();
-    if (!what.how.meta.is_null()) append_members(meta, what.how.meta);
+    how.borrow_result = true;
+    std::string own_meta;
+    if (!what.how.meta.is_null()) {
+        own_meta = s->meta();
+        append_members(own_meta, what.how.meta);
+    }
+    rpc::call_params params{members, what.how.meta.is_null() ? s->meta() : own_meta};
     std::optional<std::string> loss;
     try {
-        json::value result = co_await rpc::peer::ask(s->shared_peer(), std::string(what.method),
-                                                     std::move(what.members), std::move(meta), std::move(how));
+        json::value result = co_await rpc::peer::ask_text(s->shared_peer(), what.method, params, how);
         failed_restarts_ = 0;
         co_return result;
     } catch (const keel::error& e) {
@@ -175,45 +181,33 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
     co_return members_for(answers, asked.request_state);
 }
 
-task<json::value> client_engine::ask_in_rounds(outgoing_call what, bool* asked_back) {
-    auto self = shared_from_this();
-    session_ptr s = co_await ready();
-    if (!s->modern()) co_return co_await ask(std::move(s), std::move(what));
-    if (!protocol::may_ask(protocol::find_method(what.method))) {
-        std::string method(what.method);
-        json::value result = co_await ask(s, std::move(what));
-        (void)kind_of(result, method);
-        co_return result;
-    }
-    std::string members = what.members;
+task<json::value> client_engine::ask_in_rounds(session_ptr s, outgoing_call& what, bool* asked_back) {
+    std::string with_answers;
     for (unsigned round = 0;; ++round) {
-        outgoing_call next = what;
-        next.members = members;
-        json::value result = co_await ask(s, std::move(next));
-        if (kind_of(result, what.method) == result_kind::complete) co_return result;
+        json::value result = co_await ask(s, what, round == 0 ? std::string_view(what.members) : with_answers);
+        if (!s->modern() || kind_of(result, what.method) == result_kind::complete) co_return result;
         if (asked_back) *asked_back = true;
         if (round + 1 >= options.max_rounds) {
             throw keel::error(error_kind::unavailable,
                               "the server is still asking after " + std::to_string(round + 1) + " rounds");
         }
         // Each round brings its own answers, and nothing of the round before (MRTR-10, MRTR-13).
-        std::string more = co_await answer_all(s, std::move(result), round);
-        members = what.members;
-        if (!members.empty() && !more.empty()) members += ',';
-        members += more;
+        json::value questions = std::as_const(result);  // a copy: what was borrowed is gone when we wait
+        std::string more = co_await answer_all(s, std::move(questions), round);
+        with_answers = what.members;
+        if (!with_answers.empty() && !more.empty()) with_answers += ',';
+        with_answers += more;
     }
 }
 
-task<request_round> client_engine::ask_once(outgoing_call what, round_answers answers) {
-    session_ptr s = co_await ready();
+task<request_round> client_engine::ask_once(session_ptr s, outgoing_call& what, round_answers answers) {
     std::string more = members_for(answers.answers, answers.state);
     if (!what.members.empty() && !more.empty()) what.members += ',';
     what.members += more;
-    std::string method(what.method);
-    json::value result = co_await ask(s, std::move(what));
+    const json::value result = co_await ask(s, what);
     request_round round;
-    if (!s->modern() || kind_of(result, method) == result_kind::complete) {
-        round.result = std::move(result);
+    if (!s->modern() || kind_of(result, what.method) == result_kind::complete) {
+        round.result = result;
         co_return round;
     }
     protocol::input_required_result asked = questions_of(result);
@@ -228,21 +222,18 @@ task<request_round> client_engine::ask_once(outgoing_call what, round_answers an
 
 // ---- the cache ----
 
-task<json::value> client_engine::ask_cached(outgoing_call what, json::value params) {
-    auto self = shared_from_this();
-    session_ptr s = co_await ready();
+task<json::value> client_engine::ask_cached(session_ptr s, outgoing_call& what, json::value params) {
     bool cacheable = options.cache.enabled && s->modern() && what.how.meta.is_null();
-    if (!cacheable) co_return co_await ask_in_rounds(std::move(what));
+    if (!cacheable) co_return co_await ask_in_rounds(std::move(s), what);
     std::string who;
     for (const auto& [name, value] : what.how.headers) who += name + ':' + value + '\n';
-    std::string method(what.method);
     if (what.how.from_cache) {
-        if (auto known = cache.find(method, params, who, on->now())) co_return *known;
+        if (auto known = cache.find(what.method, params, who, on->now())) co_return *known;
     }
     std::uint64_t moment = cache.moment();
     bool asked_back = false;
-    json::value result = co_await ask_in_rounds(std::move(what), &asked_back);
-    if (!asked_back) cache.keep(method, params, who, result, on->now(), moment);
+    json::value result = co_await ask_in_rounds(std::move(s), what, &asked_back);
+    if (!asked_back) cache.keep(what.method, params, who, result, on->now(), moment);
     co_return result;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 template <class T>
 task<T> with_token(task<T> work, std::stop_token stop) {
-    if (!stop.stop_possible()) co_return co_await std::move(work);
+    if (stop.stop_requested()) throw keel::error(error_kind::cancelled, "given up by the caller");
     detail::bounded_run<T> run(std::move(work), duration::max(), std::move(stop));
     try {
         co_return co_await run;
@@ -30,8 +30,10 @@ task<T> with_token(task<T> work, std::stop_token stop) {
 /// On the engine's loop, wherever it is awaited.
 template <class T>
 task<T> on_engine(engine_ptr e, task<T> work, std::stop_token stop = {}) {
-    if (!e) throw std::logic_error("keel: this client was moved from");
-    if (stop.stop_possible()) work = with_token(std::move(work), std::move(stop));
+    detail::activity& here = co_await detail::this_activity{};
+    bool plain = !stop.stop_possible();
+    if (plain && &here.loop() == e->on.get()) co_return co_await std::move(work);
+    if (!plain) work = with_token(std::move(work), std::move(stop));
     co_return co_await run_on(e->on, std::move(work));
 }
 
@@ -105,9 +107,27 @@ task<page<tool>> client::list_tools_page(std::optional<std::string> cursor, call
     std::stop_token stop = how.stop;
     return on_engine(engine_, engine_->list_page<tool>(std::move(cursor), std::move(how)), std::move(stop));
 }
-task<tool_result> client::call_tool(std::string name, json::value arguments, call_options how) {
+namespace {
+
+task<tool_result> wrong_arguments() {
+    throw std::invalid_argument("keel: the arguments of a tool are an object that JSON can express");
+    co_return tool_result();
+}
+
+}  // namespace
+
+task<tool_result> client::call_tool(std::string name, const json::value& arguments, call_options how) {
+    // Written here and now: the caller's value need not be copied.
+    std::string members = R"("name":)";
+    bool right = json::write_string(members, name) && (arguments.is_null() || arguments.is_object());
+    if (right && !arguments.is_null()) {
+        members += R"(,"arguments":)";
+        right = json::write(members, arguments);
+    }
+    if (!right) return wrong_arguments();
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->call_tool(std::move(name), std::move(arguments), std::move(how)),
+    json::value kept = engine_->where->is_http() ? arguments : json::value();
+    return on_engine(engine_, engine_->call_tool(std::move(name), std::move(members), std::move(kept), std::move(how)),
                      std::move(stop));
 }
 task<std::vector<resource>> client::list_resources(call_options how) {

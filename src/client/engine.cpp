@@ -192,6 +192,10 @@ void client_engine::throw_not_connected() const {
     throw keel::error(error_kind::closed, why);
 }
 
+client_engine::session_ptr client_engine::in_use() const noexcept {
+    return current_ && current_->open() ? current_ : nullptr;
+}
+
 task<client_engine::session_ptr> client_engine::ready() {
     if (current_ && current_->open()) co_return current_;
     auto self = shared_from_this();

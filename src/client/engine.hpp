@@ -69,22 +69,27 @@ public:
     task<void> close();
     /// The connection to use: the one there is, or a new one if the policy says so. Throws keel::error of kind closed.
     task<session_ptr> ready();
+    /// The one there is, if it can be used; null otherwise.
+    session_ptr in_use() const noexcept;
     void session_begun(const session_ptr& s);
     void session_ended(session& which, const std::string& cause);
     void renew_session(session_ptr which);
 
     // ---- requests (asking.cpp) ----
-    /// One request and its result, as it came. Throws keel::error.
-    task<json::value> ask(session_ptr s, outgoing_call what);
-    /// The same on the connection there is, with the questions of the server answered until there is a result (rounds.cpp).
-    task<json::value> ask_in_rounds(outgoing_call what, bool* asked_back = nullptr);
-    task<request_round> ask_once(outgoing_call what, round_answers answers);
+    // What is asked lives as long as the task. The results are borrowed: whoever waits again copies them before.
+    /// One request and its result, as it came. Throws keel::error. `members` take the place of its own.
+    task<json::value> ask(session_ptr s, outgoing_call& what, std::string_view members);
+    task<json::value> ask(session_ptr s, outgoing_call& what) { return ask(std::move(s), what, what.members); }
+    /// The same with the questions of the server answered until there is a result.
+    task<json::value> ask_in_rounds(session_ptr s, outgoing_call& what, bool* asked_back = nullptr);
+    task<request_round> ask_once(session_ptr s, outgoing_call& what, round_answers answers);
     /// A result that may come from the cache. `params` are those that tell it from others.
-    task<json::value> ask_cached(outgoing_call what, json::value params);
+    task<json::value> ask_cached(session_ptr s, outgoing_call& what, json::value params);
     void notify(std::string_view method, const json::value& params);
 
     // ---- features (features.cpp) ----
-    task<tool_result> call_tool(std::string name, json::value arguments, call_options how);
+    /// `arguments` are those of `members` once more, where they may be needed for headers.
+    task<tool_result> call_tool(std::string name, std::string members, json::value arguments, call_options how);
     template <class T>
     task<page<T>> list_page(std::optional<std::string> cursor, call_options how);
     template <class T>
@@ -118,11 +123,12 @@ private:
     enum class verdict : unsigned char { modern, legacy };
 
     task<session_ptr> open();
+    task<session_ptr> open(session_ptr& tried);
     task<session_ptr> reach();
     task<verdict> probe(session_ptr s);
     task<void> shake_hands(session_ptr s);
     task<void> shake_hands_with_fallback(session_ptr s);
-    task<void> begin_session(session_ptr s);
+    task<void> restore_level(session_ptr s);
     void adopt(const session_ptr& s);
     void set_facts(server_facts facts);
     [[noreturn]] void throw_not_connected() const;

@@ -100,7 +100,7 @@ task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_o
         params.set("cursor", *cursor);
     }
     session_ptr s = co_await ready();
-    json::value result = co_await ask_cached(std::move(what), std::move(params));
+    json::value result = co_await ask_cached(s, what, std::move(params));
     auto said = read<typename traits::result>(result);
     page<T> p;
     p.items = std::move(traits::items(said));
@@ -157,49 +157,72 @@ template task<std::vector<prompt>> client_engine::list_all<prompt>(call_options)
 
 // ---- calls ----
 
-task<tool_result> client_engine::call_tool(std::string name, json::value arguments, call_options how) {
-    auto self = shared_from_this();
-    if (!arguments.is_null() && !arguments.is_object()) {
-        throw std::invalid_argument("keel: the arguments of a tool are an object");
+namespace {
+
+// By hand: this is what clients do most.
+tool_result read_tool_result(const json::value& from) {
+    tool_result r;
+    auto wrong = [](const std::string& what) {
+        throw keel::error(error_kind::bad_message, "the server's answer cannot be read: " + what);
+    };
+    const json::value* blocks = from.find("content");
+    if (!blocks || !blocks->is_array()) wrong("result.content: expected array");
+    r.content.reserve(blocks->size());
+    for (const json::value& each : blocks->items()) {
+        decode_error why;
+        if (!keel_decode(each, r.content.emplace_back(), why)) wrong("result.content: " + why.message());
     }
-    session_ptr s = co_await ready();
-    bool mirrored = s->modern() && s->via().is_http();
-    json::value result;
+    if (const json::value* structured = from.find("structuredContent")) r.structured = *structured;
+    if (const json::value* failed = from.find("isError")) {
+        if (!failed->is_bool()) wrong("result.isError: expected boolean");
+        r.is_error = *failed->if_bool();
+    }
+    // Who the server is stands in every result; the client has it from the first.
+    for (const json::member& each : from["_meta"].members()) {
+        if (each.key() != protocol::meta_key::server_info) r.meta.append(each.key(), each.content);
+    }
+    return r;
+}
+
+}  // namespace
+
+task<tool_result> client_engine::call_tool(std::string name, std::string members, json::value arguments,
+                                           call_options how) {
+    auto self = shared_from_this();
+    session_ptr s = in_use();
+    if (!s) s = co_await ready();
+    outgoing_call what;
+    what.method = "tools/call";
+    what.name = name;
+    what.how = std::move(how);
+    what.members = std::move(members);
+    const bool mirrored = s->modern() && s->via().is_http();
+    const std::size_t own_headers = what.how.headers.size();
     for (bool again = false;; again = true) {
-        outgoing_call what;
-        what.method = "tools/call";
-        what.name = name;
-        what.how = how;
-        append(what.members, "name", name);
-        if (!arguments.is_null()) append(what.members, "arguments", arguments);
         if (mirrored) {
+            what.how.headers.resize(own_headers);
             for (auto& each : tools.headers_for(name, arguments)) what.how.headers.push_back(std::move(each));
         }
-        bool refresh = false;
         try {
-            result = co_await ask_in_rounds(std::move(what));
+            json::value result = co_await ask_in_rounds(s, what);
+            tool_result r = read_tool_result(result);
+            if (options.check_results && protocol::has_structured_content(s->revision())) {
+                auto report = [this](std::string_view text) { log(log_level::warning, text); };
+                if (auto problem = tools.check(name, r, report)) throw keel::error(error_kind::bad_message, *problem);
+            }
+            co_return r;
         } catch (const keel::error& e) {
             // We do not know the tool as it is now (HDR-18). The server has refused the call: nothing was done.
-            refresh = mirrored && !again && e.kind() == error_kind::rejected && e.code() == error_code::header_mismatch;
+            bool refresh =
+                mirrored && !again && e.kind() == error_kind::rejected && e.code() == error_code::header_mismatch;
             if (!refresh) throw;
         }
-        if (!refresh) break;
         call_options fresh;
-        fresh.headers = how.headers;
+        fresh.headers.assign(what.how.headers.begin(),
+                             what.how.headers.begin() + static_cast<std::ptrdiff_t>(own_headers));
         fresh.from_cache = false;
         co_await list_all<tool>(std::move(fresh));
     }
-    auto said = read<protocol::call_tool_result>(result);
-    tool_result r;
-    r.content = std::move(said.content);
-    r.structured = std::move(said.structured_content);
-    r.is_error = said.is_error.value_or(false);
-    r.meta = std::move(said.meta);
-    if (options.check_results && protocol::has_structured_content(s->revision())) {
-        auto report = [this](std::string_view text) { log(log_level::warning, text); };
-        if (auto problem = tools.check(name, r, report)) throw keel::error(error_kind::bad_message, *problem);
-    }
-    co_return r;
 }
 
 task<std::vector<resource_contents>> client_engine::read_resource(std::string uri, call_options how) {
@@ -211,7 +234,8 @@ task<std::vector<resource_contents>> client_engine::read_resource(std::string ur
     append(what.members, "uri", uri);
     json::value params;
     params.set("uri", uri);
-    json::value result = co_await ask_cached(std::move(what), std::move(params));
+    session_ptr s = co_await ready();
+    json::value result = co_await ask_cached(std::move(s), what, std::move(params));
     co_return read<protocol::read_resource_result>(result).contents;
 }
 
@@ -224,7 +248,8 @@ task<prompt_result> client_engine::get_prompt(std::string name, std::map<std::st
     what.how = std::move(how);
     append(what.members, "name", name);
     if (!arguments.empty()) append(what.members, "arguments", keel::encode(arguments));
-    json::value result = co_await ask_in_rounds(std::move(what));
+    session_ptr s = co_await ready();
+    json::value result = co_await ask_in_rounds(std::move(s), what);
     auto said = read<protocol::get_prompt_result>(result);
     prompt_result r;
     r.description = std::move(said.description);
@@ -253,7 +278,7 @@ task<completion> client_engine::complete(bool of_prompt, std::string which, std:
         context.set("arguments", keel::encode(others));
         append(what.members, "context", context);
     }
-    json::value result = co_await ask_in_rounds(std::move(what));
+    json::value result = co_await ask_in_rounds(std::move(s), what);
     co_return read<protocol::complete_result>(result).completion;
 }
 
@@ -266,7 +291,7 @@ task<void> client_engine::ping(call_options how) {
     what.method = s->modern() ? "server/discover" : "ping";
     what.how = std::move(how);
     what.progress = false;
-    co_await ask(std::move(s), std::move(what));
+    co_await ask_in_rounds(std::move(s), what);
 }
 
 task<void> client_engine::set_log_level(log_level from) {
@@ -283,7 +308,7 @@ task<void> client_engine::set_log_level(log_level from) {
     outgoing_call what;
     what.method = "logging/setLevel";
     append(what.members, "level", name_of(from));
-    co_await ask(std::move(s), std::move(what));
+    co_await ask(std::move(s), what);
 }
 
 task<json::value> client_engine::request(std::string method, json::value params, call_options how) {
@@ -293,7 +318,9 @@ task<json::value> client_engine::request(std::string method, json::value params,
     what.how = std::move(how);
     what.members = members_of(params, what.how.meta);
     if (auto name = protocol::name_for(method, params)) what.name = *name;
-    co_return co_await ask_in_rounds(std::move(what));
+    session_ptr s = co_await ready();
+    const json::value result = co_await ask_in_rounds(std::move(s), what);
+    co_return result;  // a copy: what was borrowed does not leave the house
 }
 
 task<request_round> client_engine::request_once(std::string method, json::value params, round_answers answers,
@@ -308,7 +335,7 @@ task<request_round> client_engine::request_once(std::string method, json::value 
     if (method == "tools/call" && s->modern() && s->via().is_http()) {
         for (auto& each : tools.headers_for(what.name, params["arguments"])) what.how.headers.push_back(std::move(each));
     }
-    co_return co_await ask_once(std::move(what), std::move(answers));
+    co_return co_await ask_once(std::move(s), what, std::move(answers));
 }
 
 }  // namespace keel::detail

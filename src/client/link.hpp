@@ -53,6 +53,8 @@ public:
     }
     /// The handshake of the older era is done: HTTP opens the stream on which the server speaks by itself.
     virtual void session_opened() {}
+    /// Waits until that stream stands, or there is none.
+    virtual task<void> listening() { co_return; }
     /// The answer to on_session_lost: requests that wait for the new session go out again, or fail.
     virtual void session_renewed(bool worked) { (void)worked; }
     /// The server spoke the transport of 2024-11-05 all the while: try that (HTTP). False: there is no such thing here.

@@ -38,12 +38,16 @@ task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<l
     how.peer_may_end = true;
     how.on_sent = [l](rpc::serial call) { l->call = call; };
     try {
-        co_await rpc::peer::ask(s->shared_peer(), "subscriptions/listen", std::move(members), s->meta(), how);
+        rpc::call_params params{members, s->meta()};
+        co_await rpc::peer::ask_text(s->shared_peer(), "subscriptions/listen", params, how);
+        if (!l->acknowledged) {
+            throw keel::error(error_kind::bad_message, "the subscription was ended before it was acknowledged");
+        }
         l->state->finish(subscription_end::ended);
     } catch (const cancelled&) {
         l->state->finish(subscription_end::ended);
     } catch (const keel::error& e) {
-        if (e.kind() == error_kind::cancelled) {
+        if (e.kind() == error_kind::cancelled && l->acknowledged) {
             l->state->finish(subscription_end::ended);
         } else {
             if (!l->acknowledged) l->failure = std::current_exception();
@@ -131,7 +135,7 @@ task<subscription> client_engine::subscribe_each(session_ptr s, subscription_req
         outgoing_call subscribe;
         subscribe.method = "resources/subscribe";
         subscribe.members = R"("uri":)" + json::to_string(uri);
-        co_await ask(s, std::move(subscribe));
+        co_await ask(s, subscribe);
     }
     co_return made;
 }
@@ -166,7 +170,7 @@ task<void> client_engine::unsubscribe(session_ptr s, std::vector<std::string> ur
         what.method = "resources/unsubscribe";
         what.members = R"("uri":)" + json::to_string(uri);
         try {
-            co_await ask(s, std::move(what));
+            co_await ask(s, what);
         } catch (const keel::error& e) {
             log(log_level::info, std::string("could not unsubscribe: ") + e.what());
         }

@@ -1,5 +1,6 @@
 // How a connection begins: which era the server is of, and the handshake of the older one (PROTOCOL 1.1).
 
+#include "async/bounded.hpp"
 #include "client/engine.hpp"
 #include "client/session.hpp"
 #include "protocol/messages.hpp"
@@ -14,6 +15,9 @@ namespace keel::detail {
 namespace {
 
 using versions = std::vector<std::string>;
+
+// Some servers answer the request for a stream only when they have something to say on it.
+constexpr duration time_to_listen = std::chrono::milliseconds(300);
 
 /// The newest that both sides have and that is of that era.
 std::optional<protocol::revision> newest_common(const versions& theirs, bool modern) {
@@ -97,11 +101,24 @@ task<client_engine::session_ptr> client_engine::reach() {
 
 task<client_engine::session_ptr> client_engine::open() {
     auto self = shared_from_this();
+    session_ptr tried;
+    std::optional<std::string> loss;
+    try {
+        co_return co_await open(tried);
+    } catch (const keel::error& e) {
+        if (e.kind() != error_kind::closed || !tried) throw;
+        loss = e.what();
+    }
+    std::string why = co_await text_of_loss(tried, std::move(*loss));
+    throw keel::error(error_kind::closed, why);
+}
+
+task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
     const std::string who = where->identity();
     const bool automatic = options.mode == protocol_mode::automatic;
     bool ask_first =
         options.mode == protocol_mode::modern || (automatic && eras_->is_modern(who).value_or(true));
-    session_ptr s = co_await reach();
+    s = co_await reach();
     until_adopted guard(s);
     for (bool probed_again = false;; probed_again = true) {
         if (ask_first) {
@@ -132,6 +149,7 @@ task<client_engine::session_ptr> client_engine::open() {
         }
         if (!failure) {
             eras_->remember(who, false);
+            co_await restore_level(s);
             guard.release();
             co_return s;
         }
@@ -158,8 +176,12 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
         json::value result;
         versions offered;
         try {
-            result = co_await rpc::peer::ask(s->shared_peer(), "server/discover", {}, s->meta(), how);
+            rpc::call_params params{{}, s->meta()};
+            result = co_await rpc::peer::ask_text(s->shared_peer(), "server/discover", params, how);
         } catch (const keel::error& e) {
+            // Without another era to turn to, what went wrong is what went wrong.
+            bool proper_refusal = e.kind() == error_kind::rejected && e.http_status() < 500;
+            if (options.mode != protocol_mode::automatic && !proper_refusal) throw;
             switch (e.kind()) {
                 case error_kind::rejected: {
                     int code = e.code();
@@ -193,7 +215,9 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
         protocol::discover_result said;
         decode_error why;
         if (!decode(result, said, why)) {
-            log(log_level::info, "the answer to server/discover is none: " + why.message());
+            std::string problem = "the answer to server/discover is none: " + why.message();
+            if (options.mode != protocol_mode::automatic) throw keel::error(error_kind::bad_message, problem);
+            log(log_level::info, problem);
             co_return verdict::legacy;
         }
         bool spoken = std::find(said.supported_versions.begin(), said.supported_versions.end(), version) !=
@@ -270,16 +294,25 @@ task<void> client_engine::shake_hands(session_ptr s) {
     facts.capabilities = result["capabilities"];
     facts.instructions = std::move(said.instructions);
     s->server_name = facts.about.name;
-    bool logs = !facts.capabilities["logging"].is_null();
     set_facts(std::move(facts));
+    // What the server says by itself has somewhere to go before the first call can make it say something.
+    bounded_run<void> wait(s->via().listening(), time_to_listen, {});
+    try {
+        co_await wait;
+    } catch (const cancelled&) {
+        if (wait.how() == given_up::no) throw;
+    }
+}
 
+// A level that was asked for earlier is asked for in every session anew.
+task<void> client_engine::restore_level(session_ptr s) {
+    auto self = shared_from_this();
     auto level = wanted_level();
-    if (!level || !logs) co_return;
+    if (!level || s->modern() || facts().capabilities["logging"].is_null()) co_return;
     json::value wanted = json::object({{"level", name_of(*level)}});
     try {
-        co_await rpc::peer::ask(s->shared_peer(), nullptr, "logging/setLevel", std::move(wanted), how);
+        co_await rpc::peer::ask(s->shared_peer(), nullptr, "logging/setLevel", std::move(wanted), {});
     } catch (const keel::error& e) {
-        if (e.kind() != error_kind::rejected) throw;
         log(log_level::warning, std::string("the server does not take a log level: ") + e.what());
     }
 }
@@ -302,6 +335,10 @@ void client_engine::renew_session(session_ptr which) {
         }
         self->cache.clear();
         which->via().session_renewed(worked);
+        if (worked) {
+            auto after = std::make_shared<renewing>(*self->on);
+            start(after->line, self->restore_level(which), [after](outcome<void>) {});
+        }
         if (worked && self->options.on_session_renewed) {
             self->contain("callback for a new session", [&] { self->options.on_session_renewed(); });
         }

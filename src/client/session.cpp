@@ -100,7 +100,7 @@ void session::arm_keep_alive() {
         how.idle = every;
         how.total = every;
         how.want_progress = false;
-        detail::start(p->line, rpc::peer::ask(self->peer_, std::string("ping"), std::string(), std::string(), how),
+        detail::start(p->line, rpc::peer::ask(self->peer_, nullptr, "ping", json::value(), how),
                       [p, self](detail::outcome<json::value> o) {
                           if (o.index() == 1) return;
                           try {

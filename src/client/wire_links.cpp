@@ -30,6 +30,9 @@ private:
     std::unique_ptr<connection> wire_;
 };
 
+// What a child wrote before it ended is in its pipe, and read within a turn or two.
+constexpr duration time_for_last_words = std::chrono::milliseconds(100);
+
 class unix_connector final : public connector {
 public:
     explicit unix_connector(std::string path) noexcept : path_(std::move(path)) {}
@@ -64,10 +67,26 @@ public:
     struct fate {
         event ended;
         std::optional<child_end> how;
+        std::weak_ptr<rpc::peer> peer;
+
+        /// Something that the child has started may hold its pipes for ever: the end of the process is the end all the same.
+        void end_peer_soon() {
+            auto p = peer.lock();
+            if (!p || p->closed()) return;
+            start_timer_after(p->loop(), time_for_last_words, [weak = peer] {
+                if (auto held = weak.lock(); held && !held->closed()) held->lost("the process has ended");
+            });
+        }
     };
     child_link(std::unique_ptr<connection> wire, std::shared_ptr<fate> f, std::string command) noexcept
         : wire_link(std::move(wire)), fate_(std::move(f)), command_(std::move(command)) {}
 
+    std::shared_ptr<rpc::peer> open(std::shared_ptr<loop> on, const limits& bounds, link_user& user) override {
+        auto p = wire_link::open(std::move(on), bounds, user);
+        fate_->peer = p;
+        if (fate_->how) fate_->end_peer_soon();
+        return p;
+    }
     std::string epitaph() const override {
         if (!fate_->how) return {};
         std::string text = command_ + " " + fate_->how->text();
@@ -99,6 +118,7 @@ public:
         options.on_end = [fate](const child_end& end) {
             fate->how = end;
             fate->ended.set();
+            fate->end_peer_soon();
         };
         started_child child = start_child(*on, what_, std::move(options));
         co_return std::make_unique<child_link>(std::move(child.wire), std::move(fate), what_.command);

@@ -246,6 +246,7 @@ void client_connection::take_head() {
 void client_connection::complete(bool nothing_left) {
     transfer* done = std::exchange(transfer_, nullptr);
     used_ = true;
+    release_request();
     duration usable_for = options_.idle_timeout;
     if (auto server_says = reader_.idle_time()) {
         usable_for = std::min<duration>(usable_for, *server_says - std::chrono::seconds(1));

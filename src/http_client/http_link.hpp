@@ -42,6 +42,7 @@ public:
                                     client_side::link_user& user) override;
     void speak(bool modern, std::string_view version) override;
     void session_opened() override;
+    task<void> listening() override;
     void session_renewed(bool worked) override;
     task<bool> fall_back_to_old_transport() override;
     bool is_http() const noexcept override { return true; }

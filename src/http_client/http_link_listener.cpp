@@ -13,7 +13,10 @@ constexpr duration long_enough = std::chrono::seconds(10);  // a stream that las
 }  // namespace
 
 void link_listener::open() {
-    close();
+    if (is_open() || answered_->is_set()) {
+        close();
+        answered_ = std::make_shared<event>();
+    }
     worked_ = false;
     pace_ = {};
     if (busy_) {
@@ -28,7 +31,19 @@ void link_listener::open() {
     start();
 }
 
+task<void> link_listener::answered() {
+    auto keep = answered_;
+    co_await *keep;
+}
+
+// In a turn of its own: whoever waits for it may end the link.
+void link_listener::tell_answered() {
+    if (answered_->is_set()) return;
+    home_.loop_->post([done = answered_] { done->set(); });
+}
+
 void link_listener::close() noexcept {
+    if (is_open()) tell_answered();
     ++run_;
     if (transfer_ != 0 && home_.pool_) home_.pool_->cancel(transfer_);
     transfer_ = 0;
@@ -56,6 +71,7 @@ void link_listener::again() {
 }
 
 void link_listener::on_response(const response_view& r) {
+    tell_answered();
     if (r.status >= 200 && r.status < 300 && is_event_stream_type(r.header("content-type"))) {
         worked_ = reading_ = true;
         since_ = home_.loop_->now();
@@ -84,6 +100,7 @@ void link_listener::on_body(std::string_view bytes) {
 }
 
 void link_listener::on_end() {
+    tell_answered();
     if (reading_ && home_.loop_->now() - since_ >= long_enough) pace_.heard();
     again();
 }

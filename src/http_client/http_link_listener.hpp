@@ -6,7 +6,11 @@
 #include "http_client/http_link_outcome.hpp"
 #include "http_client/transfer.hpp"
 
+#include <keel/async.hpp>
+#include <keel/task.hpp>
+
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -24,6 +28,8 @@ public:
     /// Anew, for the session there is.
     void open();
     void close() noexcept;
+    /// Waits until the server has answered to the first request for the stream, whatever it says.
+    task<void> answered();
     bool is_open() const noexcept { return transfer_ != 0 || pause_ != 0; }
 
 private:
@@ -34,6 +40,7 @@ private:
 
     void start();
     void again();
+    void tell_answered();
 
     http_link& home_;
     transfer_pool::id transfer_ = 0;
@@ -45,6 +52,7 @@ private:
     bool busy_ = false;      // in the reader
     std::uint64_t run_ = 0;  // how often it was opened or closed
     time_point since_{};
+    std::shared_ptr<event> answered_ = std::make_shared<event>();  // shared with those who wait for it
 };
 
 }  // namespace keel::http

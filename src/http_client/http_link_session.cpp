@@ -26,7 +26,14 @@ void http_link::take_session_id(const response_view& r) {
 void http_link::session_opened() {
     if (terms_.modern || old_ || closed_) return;
     wants_listener_ = true;
-    if (!gate_ && !renewing_ && !listener_.is_open()) listener_.open();
+    // A new session is there as soon as its handshake is done: what follows in it need not wait for more.
+    if (renewing_) return session_renewed(true);
+    if (!gate_ && !listener_.is_open()) listener_.open();
+}
+
+task<void> http_link::listening() {
+    if (terms_.modern || old_ || closed_ || renewing_) co_return;
+    co_await listener_.answered();
 }
 
 // The server has not taken the message, so it can be sent again: once, in a session that it knows.

@@ -11,6 +11,7 @@ namespace keel::http {
 namespace {
 
 constexpr std::size_t max_endpoint = 8 * 1024;
+constexpr duration patience_for_endpoint = std::chrono::seconds(10);  // it is the first that such a server says
 
 std::string lower_case(std::string_view text) {
     std::string lower(text);
@@ -120,7 +121,7 @@ task<bool> http_link::fall_back_to_old_transport() {
     terms_.modern = false;
     terms_.version.clear();
     terms_.session.clear();
-    old_ = std::make_unique<old_stream>(*this, limits_.request_idle);
+    old_ = std::make_unique<old_stream>(*this, std::min(limits_.request_idle, patience_for_endpoint));
     co_await old_->decided;
     if (!old_ || !old_->usable()) co_return false;
     attempt.keep = true;

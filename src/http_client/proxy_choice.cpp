@@ -85,7 +85,7 @@ bool matches(const url_parts& to, std::string entry) {
 
 proxy_address proxy_address::parse(std::string_view text) {
     const auto refuse = [&](const std::string& why) {
-        return std::invalid_argument("the proxy \"" + without_user_info(text) + "\" cannot be used: " + why);
+        return std::invalid_argument("the proxy \"" + without_secrets(text) + "\" cannot be used: " + why);
     };
     const std::size_t colon = text.find("://");
     const std::string scheme = colon == text.npos ? "http" : lower(text.substr(0, colon));

@@ -118,13 +118,17 @@ response_reader::event response_reader::take_head(std::string_view& bytes) {
 
 /// How long the head is, or 0 as long as its end has not come. Goes on where it stopped the last time.
 std::size_t response_reader::find_head_end(std::string_view text) {
+    const std::size_t bound = max_head_ - std::min(spent_, max_head_);
+    if (bound < version.size()) {
+        refuse("the head of the response is too large");
+        return 0;
+    }
     // At once: whatever else speaks on that port may never send a line end.
     const std::size_t known = std::min(text.size(), version.size());
     if (text.substr(0, known) != version.substr(0, known)) {
         refuse("not an HTTP/1 response");
         return 0;
     }
-    const std::size_t bound = max_head_ - std::min(spent_, max_head_);
     const std::size_t available = std::min(text.size(), bound);
     while (scanned_ < available) {
         const void* found = std::memchr(text.data() + scanned_, '\n', available - scanned_);

@@ -35,9 +35,9 @@ struct response_view {
 
 /// Why a transfer failed.
 enum class transfer_failure : unsigned char {
-    not_sent,     // no connection could be had (name, refusal, TLS, proxy, time): the server has seen nothing
-    lost,         // the connection ended or broke after the request began to leave, before its response was complete
-    malformed,    // what came is no HTTP, or too large
+    not_sent,   // no connection could be had (name, refusal, TLS, proxy, time): the server has seen nothing
+    lost,       // the connection ended or broke after the request began to leave, before its response was complete
+    malformed,  // what came is no HTTP, or too large
 };
 
 /// Who hears of a transfer, on the loop. Not called from inside start or cancel, and not after on_end, on_failure or cancel.

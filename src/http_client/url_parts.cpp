@@ -61,9 +61,17 @@ std::string without_user_info(std::string_view url) {
     return std::string(url.substr(0, begin)).append(url.substr(at + 1));
 }
 
+std::string without_secrets(std::string_view bad_url) {
+    const std::size_t scheme = bad_url.find("://");
+    const std::size_t begin = scheme == bad_url.npos ? 0 : scheme + 3;
+    const std::size_t at = bad_url.rfind('@');
+    if (at == bad_url.npos || at < begin) return std::string(bad_url);
+    return std::string(bad_url.substr(0, begin)).append(bad_url.substr(at + 1));
+}
+
 url_parts url_parts::parse(std::string_view text) {
     const auto refuse = [&](const std::string& why) {
-        return std::invalid_argument("\"" + without_user_info(text) + "\" is not a URL we can use: " + why);
+        return std::invalid_argument("\"" + without_secrets(text) + "\" is not a URL we can use: " + why);
     };
     for (char c : text) {
         if (c == ' ') throw refuse("it contains a space");

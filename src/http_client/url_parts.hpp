@@ -36,8 +36,10 @@ bool is_request_target(std::string_view text) noexcept;
 /// "Basic …", of what stands before the '@' of a URL, with its escapes. Throws std::invalid_argument for control characters.
 std::string basic_authorization(std::string_view user_info);
 
-/// The URL for people: what stands before an '@' is left out, whatever else may be wrong with it.
+/// The URL for people: without the user and password.
 std::string without_user_info(std::string_view url);
+/// The same for what is no URL. A password with a '/' in it looks like a path: everything before the last '@' is left out.
+std::string without_secrets(std::string_view bad_url);
 
 char lower(char c) noexcept;
 std::string lower(std::string_view text);

@@ -28,6 +28,15 @@ struct container {
         return v.kind_ == kind::object ? std::size_t{v.size_} * 2 : std::size_t{v.size_};
     }
     static container* block_of(const value& v) noexcept { return v.container_; }
+    /// The same without a copy: good as long as `v` is, and not changed.
+    static value alias(const value& v) noexcept {
+        value same;
+        same.kind_ = v.kind_;
+        same.borrowed_ = v.kind_ >= kind::string;
+        same.size_ = v.size_;
+        same.int_ = v.int_;
+        return same;
+    }
 
     /// A heap block; its cells hold nothing yet.
     static container* make(std::size_t cells);

@@ -171,11 +171,15 @@ void write_error(std::string& out, const request_id& id, const failure& why) {
     out += "}}";
 }
 
-void write_request(std::string& out, std::int64_t id, std::string_view method, std::string_view params) {
+void begin_request(std::string& out, std::int64_t id, std::string_view method) {
     out += R"({"jsonrpc":"2.0","id":)";
     json::write_int(out, id);
     out += R"(,"method":)";
     if (!json::write_string(out, method)) out += R"("")";
+}
+
+void write_request(std::string& out, std::int64_t id, std::string_view method, std::string_view params) {
+    begin_request(out, id, method);
     if (!params.empty()) {
         out += R"(,"params":)";
         out += params;

@@ -48,6 +48,8 @@ inline void write_result(std::string& out, const request_id& id, std::string_vie
 /// Without an id (an anonymous error) the member is left out.
 void write_error(std::string& out, const request_id& id, const failure& why);
 void write_request(std::string& out, std::int64_t id, std::string_view method, std::string_view params);
+/// The same up to its parameters; append them, if there are any, and a closing brace.
+void begin_request(std::string& out, std::int64_t id, std::string_view method);
 void write_notification(std::string& out, std::string_view method, std::string_view params);
 
 /// What is to be seen at the top level of a text that breaks off.

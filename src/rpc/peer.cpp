@@ -55,7 +55,7 @@ public:
             leave();
             return false;
         }
-        peer_->waits_.emplace(call_, this);
+        peer_->waits_.add(call_, this);
         return true;
     }
 
@@ -391,9 +391,8 @@ task<json::value> peer::ask(std::shared_ptr<peer> p, std::shared_ptr<request> as
     co_return co_await w;
 }
 
-task<json::value> peer::ask(std::shared_ptr<peer> p, std::string method, std::string members, std::string meta,
-                            call_options_with_progress options) {
-    call_params params{members, meta};
+task<json::value> peer::ask_text(std::shared_ptr<peer> p, std::string_view method, call_params params,
+                                 const call_options_with_progress& options) {
     answer_wait w(std::move(p), nullptr, options);
     w.prepare(method, params);
     co_return co_await w;

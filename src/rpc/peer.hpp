@@ -76,9 +76,9 @@ public:
     /// Throws keel::error. Cancellation: the call is forgotten and the peer is told; a late answer is dropped.
     static task<json::value> ask(std::shared_ptr<peer> p, std::shared_ptr<request> asker, std::string method,
                                  json::value params, call_options_with_progress options);
-    /// The same with parameters as text; see call_params.
-    static task<json::value> ask(std::shared_ptr<peer> p, std::string method, std::string members, std::string meta,
-                                 call_options_with_progress options);
+    /// The same with parameters as text; see call_params. What is given by reference lives as long as the task.
+    static task<json::value> ask_text(std::shared_ptr<peer> p, std::string_view method, call_params params,
+                                      const call_options_with_progress& options);
 
     /// For rules that need the core itself: batches, shields.
     peer_core& core() noexcept { return core_; }
@@ -123,7 +123,10 @@ private:
     std::vector<action> spare_;
 
     std::unordered_map<serial, std::shared_ptr<request>> requests_;
-    std::unordered_map<serial, answer_wait*> waits_;
+    struct serial_hash {
+        std::size_t operator()(serial n) const noexcept { return static_cast<std::size_t>(n); }
+    };
+    recycling_map<serial, answer_wait*, serial_hash> waits_;
 };
 
 }  // namespace keel::rpc

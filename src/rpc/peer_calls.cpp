@@ -1,5 +1,6 @@
 // Requests that we send: the waiting side of the contract (docs/lifecycle.md, group D).
 
+#include "json/container.hpp"
 #include "rpc/peer_core.hpp"
 #include "rpc/planted.hpp"
 
@@ -69,7 +70,11 @@ serial peer_core::call(serial parent, std::string_view method, json::value param
         why = refused(error_kind::unavailable, "the parameters cannot be expressed in JSON");
         return 0;
     }
-    return send_call(id, parent, on, method, text, options);
+    await_answer(id, parent, on, method, options);
+    frame about = question(id, on, method, options);
+    write_request(output_.begin(about), static_cast<std::int64_t>(id), method, text);
+    finish_frame(about);
+    return id;
 }
 
 serial peer_core::call(serial parent, std::string_view method, const call_params& params, const call_options& options,
@@ -77,53 +82,68 @@ serial peer_core::call(serial parent, std::string_view method, const call_params
     stream_id on = 0;
     if (!may_call(parent, on, why)) return 0;
     serial id = next_serial_++;
-    std::string text;
-    if (!params.members.empty() || !params.meta.empty() || options.want_progress) {
-        text.reserve(params.members.size() + params.meta.size() + 64);
-        text += '{';
-        text += params.members;
-        if (!params.meta.empty() || options.want_progress) {
-            text += params.members.empty() ? R"("_meta":{)" : R"(,"_meta":{)";
-            text += params.meta;
+    await_answer(id, parent, on, method, options);
+    frame about = question(id, on, method, options);
+    std::string& out = output_.begin(about);
+    begin_request(out, static_cast<std::int64_t>(id), method);
+    bool has_meta = !params.meta.empty() || options.want_progress;
+    if (has_meta || !params.members.empty()) {
+        out += R"(,"params":{)";
+        out += params.members;
+        if (has_meta) {
+            out += params.members.empty() ? R"("_meta":{)" : R"(,"_meta":{)";
+            out += params.meta;
             if (options.want_progress) {
-                text += params.meta.empty() ? R"("progressToken":)" : R"(,"progressToken":)";
-                json::write_uint(text, id);
+                out += params.meta.empty() ? R"("progressToken":)" : R"(,"progressToken":)";
+                json::write_uint(out, id);
             }
-            text += '}';
+            out += '}';
         }
-        text += '}';
+        out += '}';
     }
-    return send_call(id, parent, on, method, text, options);
-}
-
-serial peer_core::send_call(serial id, serial parent, stream_id on, std::string_view method, std::string_view params,
-                            const call_options& options) {
-    // In the table before it is written: the answer cannot come too early.
-    outbound& c = calls_[id];
-    c.parent = parent;
-    c.stream = on;
-    c.cancellable = options.cancellable && method != "initialize";  // B10
-    c.peer_may_end = options.peer_may_end;
-    c.idle = options.idle > duration::zero() ? options.idle : limits_.request_idle;
-    c.idle_deadline = after(now_, c.idle);
-    c.total_deadline = after(now_, options.total > duration::zero() ? options.total : limits_.request_total);
-    arm(id, c);
-    if (parent != 0) records_.at(parent).nested.push_back(id);
-    frame about{.what = frame::kind::question,
-                .owner = id,
-                .stream = on,
-                .method = method,
-                .name = options.name,
-                .headers = options.headers};
-    write_request(output_.begin(about), static_cast<std::int64_t>(id), method, params);
+    out += '}';
     finish_frame(about);
     return id;
 }
 
-void peer_core::arm(serial call, outbound& c) {
-    deadlines_.erase({c.armed, call});
-    c.armed = std::min(c.idle_deadline, c.total_deadline);
-    deadlines_.insert({c.armed, call});
+frame peer_core::question(serial id, stream_id on, std::string_view method, const call_options& options) noexcept {
+    return {.what = frame::kind::question,
+            .owner = id,
+            .stream = on,
+            .method = method,
+            .name = options.name,
+            .headers = options.headers};
+}
+
+// In the table before it is written: the answer cannot come too early.
+void peer_core::await_answer(serial id, serial parent, stream_id on, std::string_view method,
+                             const call_options& options) {
+    outbound& c = calls_.add(id);
+    c.parent = parent;
+    c.stream = on;
+    c.cancellable = options.cancellable && method != "initialize";  // B10
+    c.peer_may_end = options.peer_may_end;
+    c.borrow_result = options.borrow_result;
+    c.idle = options.idle > duration::zero() ? options.idle : limits_.request_idle;
+    c.idle_deadline = after(now_, c.idle);
+    c.total_deadline = after(now_, options.total > duration::zero() ? options.total : limits_.request_total);
+    calls_due_ = std::min(calls_due_, c.due());
+    if (parent != 0) records_.at(parent).nested.push_back(id);
+}
+
+void peer_core::on_calls_due() {
+    if (calls_due_ > now_) return;
+    std::vector<serial> late;
+    calls_due_ = time_point::max();
+    for (const auto& [call, c] : calls_) {
+        if (c.due() <= now_) late.push_back(call);
+        else calls_due_ = std::min(calls_due_, c.due());
+    }
+    for (serial call : late) {
+        abandon(call, "timed out");
+        actions_.push_back(
+            deliver{call, {.result = {}, .kind = error_kind::timed_out, .error = {0, "no answer in time", {}}}});
+    }
 }
 
 void peer_core::on_response(const message& m) {
@@ -142,7 +162,8 @@ void peer_core::on_response(const message& m) {
     if (*m.problem) return settle_call(at->first, refused(error_kind::bad_message, m.problem));
     call_outcome outcome;
     if (m.result) {
-        outcome.result = *m.result;
+        if (at->second.borrow_result) outcome.result = json::detail::container::alias(*m.result);
+        else outcome.result = *m.result;
     } else {
         outcome.kind = error_kind::rejected;
         std::int64_t code = (*m.error)["code"].if_int().value_or(0);
@@ -159,8 +180,7 @@ void peer_core::on_progress(const json::value* params) {
     if (!token.is_integer() || !(*params)["progress"].is_number()) return;
     auto at = calls_.find(static_cast<serial>(token.number()));
     if (at == calls_.end()) return;
-    at->second.idle_deadline = after(now_, at->second.idle);
-    arm(at->first, at->second);
+    at->second.idle_deadline = after(now_, at->second.idle);  // calls_due_ is early then, which does no harm
     actions_.push_back(deliver_progress{at->first, params});
 }
 
@@ -171,13 +191,13 @@ void peer_core::settle_call(serial call, call_outcome outcome) {
     actions_.push_back(deliver{call, std::move(outcome)});
 }
 
-void peer_core::erase_call(std::unordered_map<serial, outbound>::iterator at) {
-    deadlines_.erase({at->second.armed, at->first});
+void peer_core::erase_call(call_table::iterator at) {
     if (at->second.parent != 0) {
         auto asker = records_.find(at->second.parent);
         if (asker != records_.end()) std::erase(asker->second.nested, at->first);
     }
     calls_.erase(at);
+    if (calls_.empty()) calls_due_ = time_point::max();
 }
 
 void peer_core::abandon(serial call, std::string_view reason) {
@@ -223,7 +243,7 @@ void peer_core::fail_calls(std::string_view cause) {
     for (const auto& [call, c] : calls_) all.push_back(call);
     std::sort(all.begin(), all.end());
     calls_.clear();
-    deadlines_.clear();
+    calls_due_ = time_point::max();
     for (auto& [request, r] : records_) r.nested.clear();
     if (planted::is(planted::waiter_forgotten) && !all.empty()) all.pop_back();
     for (serial call : all) actions_.push_back(deliver{call, refused(error_kind::closed, why)});

@@ -22,7 +22,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -117,6 +116,8 @@ struct call_options {
     bool want_progress = true;
     bool cancellable = true;    // false: the peer is not told when nobody waits any more
     bool peer_may_end = false;  // by a cancel, as a listen of 2026-07-28 (I10, B21)
+    /// The result is not copied: it is good until whoever waits for it waits again.
+    bool borrow_result = false;
     std::string_view name = {};  // see frame
     const std::vector<std::pair<std::string, std::string>>* headers = nullptr;
 };
@@ -302,11 +303,14 @@ private:
         stream_id stream = 0;  // of its parent
         bool cancellable = true;
         bool peer_may_end = false;
+        bool borrow_result = false;
         time_point idle_deadline;
         time_point total_deadline;
         duration idle{};
-        time_point armed;  // its entry in deadlines_
+        time_point due() const noexcept { return std::min(idle_deadline, total_deadline); }
     };
+
+    using call_table = recycling_map<serial, outbound, serial_hash>;
 
     void serve(const json::value& v);
     void on_batch(const json::value& v);
@@ -339,10 +343,10 @@ private:
     void drop_nested(record& r);
     void end_record(record_table::iterator at);
     bool may_call(serial parent, stream_id& on, call_outcome& why);
-    serial send_call(serial id, serial parent, stream_id on, std::string_view method, std::string_view params,
-                     const call_options& options);
-    void erase_call(std::unordered_map<serial, outbound>::iterator at);
-    void arm(serial call, outbound& c);
+    void await_answer(serial id, serial parent, stream_id on, std::string_view method, const call_options& options);
+    static frame question(serial id, stream_id on, std::string_view method, const call_options& options) noexcept;
+    void on_calls_due();
+    void erase_call(call_table::iterator at);
     void tell_cancelled(serial call, stream_id on, std::string_view reason);
 
     std::vector<serial> records_in_order() const;
@@ -377,8 +381,10 @@ private:
     std::size_t exempt_ = 0;                                       // of records_, those that are not counted
     record_table records_;                                         // handlers that have not ended
     recycling_map<request_id, serial, request_id_hash> open_ids_;  // of records that are open
-    std::unordered_map<serial, outbound> calls_;                   // our id is the serial
-    std::set<std::pair<time_point, serial>> deadlines_;            // of calls
+    call_table calls_;                                             // our id is the serial
+    // No call is due before this. Calls that are answered leave it as it is: to look at all of them once in a while costs less
+    // than to keep them in order.
+    time_point calls_due_ = time_point::max();
     std::set<serial> parked_;                                      // records with parked progress, in order
     std::map<serial, std::shared_ptr<batch>> queued_batches_;      // by the owner of their frame
 

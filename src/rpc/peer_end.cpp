@@ -12,7 +12,7 @@ std::optional<time_point> peer_core::next_deadline() const noexcept {
     auto consider = [&](const std::optional<time_point>& t) {
         if (t && (!next || *t < *next)) next = t;
     };
-    if (!deadlines_.empty()) consider(deadlines_.begin()->first);
+    if (calls_due_ != time_point::max()) consider(calls_due_);
     consider(drain_deadline_);
     consider(grace_deadline_);
     consider(final_deadline_);
@@ -21,12 +21,7 @@ std::optional<time_point> peer_core::next_deadline() const noexcept {
 }
 
 void peer_core::on_time() {
-    while (!deadlines_.empty() && deadlines_.begin()->first <= now_) {
-        serial call = deadlines_.begin()->second;
-        abandon(call, "timed out");
-        actions_.push_back(
-            deliver{call, {.result = {}, .kind = error_kind::timed_out, .error = {0, "no answer in time", {}}}});
-    }
+    on_calls_due();
     auto due = [this](std::optional<time_point>& t) {
         if (!t || *t > now_) return false;
         t.reset();

@@ -9,16 +9,16 @@
 
 namespace keel::tls {
 
-/// Client side: TLS 1.2 and 1.3 under the same rules as the server's. A server must show a certificate for the host that
-/// was asked for, with a chain to somebody we trust. It is offered "http/1.1" as the application protocol and may stay
-/// silent about it. One that asks for our certificate gets none. Sessions are not resumed.
+/// Client side: TLS 1.2 and 1.3 under the same rules as the server's. A server must show a certificate for the host
+/// that was asked for, with a chain to somebody we trust. It is offered "http/1.1" as the application protocol and
+/// may stay silent about it. One that asks for our certificate gets none. Sessions are not resumed.
 ///
 /// Any thread may call anything.
 class tls_client_context {
 public:
-    /// Trusts what the system trusts (SSL_CERT_FILE and SSL_CERT_DIR say otherwise), or only what is in a PEM file: each
-    /// certificate in it, also one that another has signed. A file that cannot be read throws std::system_error, one
-    /// that cannot be used std::runtime_error, with a sentence that names it.
+    /// Trusts what the system trusts (SSL_CERT_FILE and SSL_CERT_DIR say otherwise), or only what is in a PEM file:
+    /// each certificate in it, also one that another has signed. A file that cannot be read throws
+    /// std::system_error, one that cannot be used std::runtime_error, with a sentence that names it.
     explicit tls_client_context(std::string ca_file = {});
 
     /// The client's side of a new connection, without its input and output. `host` is the name or the address in the

@@ -26,8 +26,8 @@ using rules = std::unique_ptr<ssl_ctx_st, free_rules>;
 /// The only application protocol we speak (ALPN).
 inline constexpr std::string_view http_1_1 = "http/1.1";
 
-/// TLS 1.2 and 1.3, ciphers with forward secrecy and authenticated encryption only, no compression, no renegotiation, no
-/// cache of sessions.
+/// TLS 1.2 and 1.3, ciphers with forward secrecy and authenticated encryption only, no compression, no renegotiation,
+/// no cache of sessions.
 void set_common_rules(ssl_ctx_st*);
 
 /// Why OpenSSL's last call on this thread failed, in its words; forgets it.

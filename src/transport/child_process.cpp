@@ -76,6 +76,8 @@ pid_t spawn(const child_process& what, int in, int out, int err) {
     posix_spawn_file_actions_adddup2(&s.files, in, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&s.files, out, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&s.files, err, STDERR_FILENO);
+    // Ours are closed on exec anyway; those that the program itself has left open are not.
+    posix_spawn_file_actions_addclosefrom_np(&s.files, STDERR_FILENO + 1);
     if (!what.directory.empty()) posix_spawn_file_actions_addchdir_np(&s.files, what.directory.c_str());
     // A group of its own, so that what it starts ends with it; signals as any program expects them at its start.
     sigset_t none, usual;

@@ -63,6 +63,12 @@ class ClientRuns(unittest.TestCase):
             run = run_client.Run("run", run_client.NEW, len(chosen), of)
             self.assertEqual(run_client.chosen_by(run, known), chosen)
 
+    def test_a_check_that_could_not_be_made_is_a_failure(self):
+        known = check("a", "SKIPPED", name="ClientMcpMethodHeader_initialize")
+        other = check("a", "SKIPPED", name="ClientMcpMethodHeader_prompts_get", errorMessage="not sent")
+        self.assertTrue(run_client.judge("headers", [GOOD, known]).passed)
+        self.assertEqual(run_client.judge("headers", [GOOD, known, other]).why, "SKIPPED a: not sent")
+
     def test_only_being_late_is_a_reason_to_try_again(self):
         late = check("client-sse-retry-timing", "WARNING", details={"slightlyLate": True})
         early = check("client-sse-retry-timing", "FAILURE", details={"slightlyLate": False})

@@ -2,8 +2,10 @@
 
 import itertools
 import json
+import os
 import queue
 import subprocess
+import sys
 import tempfile
 import threading
 
@@ -26,6 +28,7 @@ class Pending:
         self.n = n
         self.command = command
         self.there = queue.SimpleQueue()
+        self.tell = self.there.put
 
     def wait(self, seconds=None):
         try:
@@ -45,7 +48,6 @@ class Caller(kp.Watched):
         self.lock = threading.Lock()
         self.numbers = itertools.count(1)
         self.pending = {}
-        self.finished = set()
         self.errors = []  # what must never be: two outcomes of one command, an outcome of none
         self.events = queue.SimpleQueue()
         self.reader = threading.Thread(target=self._read, daemon=True)
@@ -64,19 +66,21 @@ class Caller(kp.Watched):
             if found is None:
                 self.errors.append(told)
             else:
-                found.there.put(Outcome(told))
+                found.tell(Outcome(told))
         with self.lock:
             left, self.pending = self.pending, {}
         for each in left.values():
-            each.there.put(Outcome(kind="gone", message="test-caller has ended"))
+            each.tell(Outcome(kind="gone", message="test-caller has ended"))
         self.events.put(None)
 
-    def begin(self, do, **command):
-        """Gives a command; its outcome is to be waited for."""
+    def begin(self, do, /, on_outcome=None, **command):
+        """Gives a command; its outcome is to be waited for, or is given to `on_outcome` on the thread that reads."""
         with self.lock:
             n = next(self.numbers)
             command = {"do": do, "n": n, **command}
             p = self.pending[n] = Pending(n, command)
+            if on_outcome:
+                p.tell = on_outcome
             try:
                 self.process.stdin.write(kp.line(command))
                 self.process.stdin.flush()
@@ -84,8 +88,8 @@ class Caller(kp.Watched):
                 raise AssertionError(f"test-caller has died:\n{self.said()}") from None
         return p
 
-    def do(self, what, **command):
-        return self.begin(what, **command).wait()
+    def do(self, do, /, **command):
+        return self.begin(do, **command).wait()
 
     def open(self, name, target, **options):
         return self.do("open", **{"as": name, "target": target, "options": options})
@@ -131,7 +135,6 @@ class Caller(kp.Watched):
             raise AssertionError(f"before {before}, now {now}") from e
 
     def said(self):
-        import os
         return os.pread(self.log.fileno(), 1 << 20, 0).decode(errors="replace")
 
     def finish(self):
@@ -154,7 +157,6 @@ class Caller(kp.Watched):
         self.process.wait()
         self.reader.join()
         if kind is not None and issubclass(kind, Exception):
-            import sys
             sys.stderr.write(f"\nstandard error of test-caller:\n{self.said()[-4000:]}\n")
         if not self.process.stdin.closed:
             try:

@@ -21,7 +21,6 @@ from hostile_lines import GARBAGE, SOME_OF_IT, Ended, LineServer, Plan, answer_t
 import json
 
 PATHS = itertools.count()
-KEEP = b"Connection: keep-alive\r\n"
 
 
 class SocketFaults:
@@ -175,7 +174,8 @@ class HttpConnection(SocketFaults):
     def serve(self):
         plan, server = self.plan, self.server
         while True:
-            if plan.due("before_read", "mid_read") and self.post_comes() and server.claim():
+            # First something must come: what is due may change while there is nothing.
+            if self.post_comes() and plan.due("before_read", "mid_read") and server.claim():
                 if plan.point == "mid_read":
                     self.read(SOME_OF_IT)
                 self.do(plan.fault)
@@ -254,8 +254,9 @@ class HttpConnection(SocketFaults):
 
     def get(self, headers):
         if self.server.wire == "old_sse":
-            self.server.stream = self
-            self.write(head("200 OK", EVENTS) + chunk(event(b"/messages", "endpoint")))
+            path = f"/messages/{next(PATHS)}"  # a stream for each client
+            self.path = path
+            self.write(head("200 OK", EVENTS) + chunk(event(path.encode(), "endpoint")))
             self.hold()
         elif self.plan.era == "legacy" and self.server.wire == "http_sse":
             self.write(head("200 OK", EVENTS) + chunk(b": here\n\n"))
@@ -264,17 +265,30 @@ class HttpConnection(SocketFaults):
             self.write(head("405 Method Not Allowed", {"Allow": "POST", "Content-Length": 0}))
 
     def hold(self):
-        """Until the client goes."""
-        while self.read(1 << 16):
-            pass
-        raise Ended
+        """Until the client goes, or another connection's thread wants a fault here: a socket is reset by who reads from it."""
+        self.orders, self.bell = socket.socketpair()
+        with self.orders, self.bell:
+            self.server.held(self)
+            while True:
+                ready, _, _ = select.select([self.socket, self.orders], [], [])
+                if self.orders in ready:
+                    self.do(self.orders.recv(16).decode())
+                if not self.read(1 << 16):
+                    raise Ended
+
+    def order(self, fault):
+        try:
+            self.bell.send(fault.encode())
+        except OSError:
+            pass  # its client was quicker
 
     def old_post(self, path, message):
         """2024-11-05: what is posted is accepted, what is answered comes on the stream."""
-        if path != "/messages":
+        stream = self.server.stream_at(path)
+        if stream is None:
             self.write(head("405 Method Not Allowed", {"Allow": "GET", "Content-Length": 0}))
             return
-        plan, stream = self.plan, self.server.stream
+        plan = self.plan
         reply = answer_to(message, plan.era) if is_request(message) else None
         if plan.due_for(message) and self.server.claim():
             if plan.point == "answer" and plan.fault in HTTP_GARBAGE:
@@ -290,7 +304,8 @@ class HttpConnection(SocketFaults):
             stream.write(chunk(some[:len(some) // 2]) if plan.point == "mid_answer" else b"")
             if plan.fault == "stall":
                 self.serve()  # the stream says no more; nothing else is wrong
-            stream.do("close" if plan.fault == "finish" else plan.fault)
+            stream.order(plan.fault)
+            self.serve()
         plan.opened(message)
         self.write(head("202 Accepted", {"Content-Length": 0}))
         if reply is not None:
@@ -309,10 +324,11 @@ class HostileServer:
         self.wire = wire
         self.plan = plan or Plan()
         self.lock = threading.Lock()  # connections are served by threads of their own
+        self.changed = threading.Condition(self.lock)
         self.over = threading.Event()
         self.sockets = set()
         self.threads = []
-        self.stream = None  # old_sse: where answers go
+        self.streams = {}  # old_sse: where answers go
         if wire == "unix":
             self.folder = tempfile.TemporaryDirectory()
             path = str(Path(self.folder.name) / "socket")
@@ -362,6 +378,19 @@ class HostileServer:
             self.plan.met = True
             return mine
 
+    def held(self, stream):
+        with self.changed:
+            self.streams[getattr(stream, "path", "")] = stream
+            self.changed.notify_all()
+
+    def stream_at(self, path):
+        """The stream that told this path. It told it a moment before it can take orders."""
+        if not path.startswith("/messages/"):
+            return None
+        with self.changed:
+            self.changed.wait_for(lambda: path in self.streams or self.over.is_set())
+            return self.streams.get(path)
+
     def hang_up(self, s):
         """Only who takes it out of the table closes it: its number may be another's afterwards."""
         with self.lock:
@@ -390,6 +419,8 @@ class HostileServer:
 
     def close(self):
         self.over.set()
+        with self.changed:
+            self.changed.notify_all()
         self.die()
         for thread in self.threads:
             if thread is not threading.current_thread():

@@ -97,6 +97,7 @@ TEST_CASE("what is no URL is refused with the reason, and without the password")
     CHECK(why_not("http://user:secret@a:x/").find("secret") == std::string::npos);
     CHECK(why_not("http://user:sec ret@a/").find("ret@") == std::string::npos);
     CHECK(why_not("http://user:se@cret@a:x/").find("cret") == std::string::npos);
+    CHECK(why_not("http://user:se/cret@a/").find("se/cret") == std::string::npos);
     CHECK(without_user_info("user:secret@proxy:1") == "proxy:1");
     CHECK(without_user_info("http://a/b@c") == "http://a/b@c");
 }

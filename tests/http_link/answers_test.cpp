@@ -12,11 +12,12 @@ TEST_CASE("HTTP-08: an answer comes as JSON or as a stream of events") {
         how.modern = modern;
         link_under_test t(how);
         auto plain = t.ask("a");
-        t.on->reply(t.on->last(), 200, "application/json; charset=utf-8", wire::result_text(t.on->last(), R"({"n":1})"));
+        t.on->reply(t.on->last(), 200, "application/json; charset=utf-8",
+                    fake_wire::result_text(t.on->last(), R"({"n":1})"));
         CHECK(plain->outcome == R"({"n":1})");
         auto streamed = t.ask("b");
         t.on->open_stream(t.on->last());
-        t.on->event(t.on->last(), wire::result_text(t.on->last(), R"({"n":2})"), "event: message\n");
+        t.on->event(t.on->last(), fake_wire::result_text(t.on->last(), R"({"n":2})"), "event: message\n");
         CHECK(streamed->outcome == R"({"n":2})");
         t.on->end(t.on->last());
         CHECK(t.link->open_exchanges() == 0);
@@ -27,7 +28,7 @@ TEST_CASE("HTTP-08: an answer is whole however its bytes are cut") {
     for (const char* type : {"application/json", "text/event-stream"}) {
         link_under_test t;
         auto call = t.ask("a");
-        std::string text = wire::result_text(t.on->last(), R"({"word":"naïve"})");
+        std::string text = fake_wire::result_text(t.on->last(), R"({"word":"naïve"})");
         if (std::string_view(type) == "text/event-stream") text = "data: " + text + "\r\n\r\n";
         t.on->head(t.on->last(), 200, {{"content-type", type}});
         for (char c : text) t.on->body(t.on->last(), std::string_view(&c, 1));
@@ -48,7 +49,7 @@ TEST_CASE("HTTP-10: comments, empty events and events of another name are nothin
     t.on->event(r, R"({"jsonrpc":"2.0"})");
     CHECK(t.reports.size() == 2);
     CHECK(call->ends == 0);
-    t.on->event(r, wire::result_text(r));
+    t.on->event(r, fake_wire::result_text(r));
     CHECK(call->outcome == "{}");
 }
 
@@ -59,7 +60,7 @@ TEST_CASE("D13: what stands before the answer in one chunk is heard before the c
     seen_request& r = t.on->last();
     t.on->open_stream(r);
     std::string note = "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{}}\n\n";
-    t.on->body(r, note + note + "data: " + wire::result_text(r) + "\n\n");
+    t.on->body(r, note + note + "data: " + fake_wire::result_text(r) + "\n\n");
     CHECK(t.heard.size() == 2);
     CHECK(call->outcome == "{}");
 }
@@ -90,12 +91,12 @@ TEST_CASE("D10: a response that is no answer ends the call at once, and only tha
              sample{"another id in the stream", 200, "text/event-stream",
                     "data: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n\n"},
          }) {
-        CAPTURE(each.what);
+        CAPTURE(std::string(each.what));
         link_under_test t;
         auto call = t.ask("a");   // 1
         auto other = t.ask("b");  // 2
         t.on->reply(t.on->at(0), each.status, each.type, each.body);
-        CHECK(call->outcome == "bad_message");
+        CHECK(call->outcome == "bad message");
         CHECK(other->ends == 0);
         t.on->answer(t.on->at(1), R"({"mine":true})");
         CHECK(other->outcome == R"({"mine":true})");
@@ -106,7 +107,7 @@ TEST_CASE("D10: a content type that is no answer ends the call with the head, wh
     link_under_test t;
     auto call = t.ask("a");
     t.on->head(t.on->last(), 200, {{"content-type", "text/html"}});
-    CHECK(call->outcome == "bad_message");
+    CHECK(call->outcome == "bad message");
     CHECK(t.on->last().cancelled);
 }
 
@@ -119,7 +120,7 @@ TEST_CASE("D9, D11: answers to nothing and errors without an id disturb nobody")
     t.on->event(r, R"({"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"x"}})");
     CHECK(call->ends == 0);
     CHECK(t.reports.size() == 1);
-    t.on->event(r, wire::result_text(r));
+    t.on->event(r, fake_wire::result_text(r));
     CHECK(call->outcome == "{}");
 }
 
@@ -145,24 +146,26 @@ TEST_CASE("a status that is no success: its JSON-RPC error counts, else the stat
         const char* outcome;
         const char* text;
     };
-    for (sample each : {
-             sample{404, R"({"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}})",
-                    "rejected -32601: no such method", ""},
-             sample{400, R"({"jsonrpc":"2.0","error":{"code":-32020,"message":"mismatch"}})",
-                    "rejected -32020: mismatch", ""},
-             sample{400, R"({"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no","data":{"supported":[]}}})",
-                    "rejected -32022: no", ""},
-             sample{400, R"({"jsonrpc":"2.0","id":7,"error":{"code":-5,"message":"of another"}})",
-                    R"(rejected 0: HTTP 400 Bad Request: {"jsonrpc":"2.0","id":7,"error":{"code":-5,"message":"of another"}})",
-                    ""},
-             sample{404, "no such page\n\x01", "rejected 0: HTTP 404 Not Found: no such page\\n\\x01", ""},
-             sample{405, "", "rejected 0: HTTP 405 Method Not Allowed", ""},
-             sample{302, "", "rejected 0: HTTP 302 Found", ""},
-             sample{503, R"({"error":"busy"})", R"(rejected 0: HTTP 503 Service Unavailable: {"error":"busy"})", ""},
-             sample{401, "who?", "unauthorized", "HTTP 401 Unauthorized: who?"},
-             sample{403, R"({"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"not you"}})", "unauthorized",
-                    "not you"},
-         }) {
+    for (
+        sample each : {
+            sample{404, R"({"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such method"}})",
+                   "rejected -32601: no such method", ""},
+            sample{400, R"({"jsonrpc":"2.0","error":{"code":-32020,"message":"mismatch"}})",
+                   "rejected -32020: mismatch", ""},
+            sample{400, R"({"jsonrpc":"2.0","id":null,"error":{"code":-32022,"message":"no","data":{"supported":[]}}})",
+                   "rejected -32022: no", ""},
+            sample{
+                400, R"({"jsonrpc":"2.0","id":7,"error":{"code":-5,"message":"of another"}})",
+                R"(rejected 0: HTTP 400 Bad Request: {"jsonrpc":"2.0","id":7,"error":{"code":-5,"message":"of another"}})",
+                ""},
+            sample{404, "no such page\n\x01", "rejected 0: HTTP 404 Not Found: no such page\\x0a\\x01", ""},
+            sample{405, "", "rejected 0: HTTP 405 Method Not Allowed", ""},
+            sample{302, "", "rejected 0: HTTP 302 Found", ""},
+            sample{503, R"({"error":"busy"})", R"(rejected 0: HTTP 503 Service Unavailable: {"error":"busy"})", ""},
+            sample{401, "who?", "unauthorized", "HTTP 401 Unauthorized: who?"},
+            sample{403, R"({"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"not you"}})", "unauthorized",
+                   "not you"},
+        }) {
         link_under_test t;
         auto call = t.ask("a");
         t.on->reply(t.on->last(), each.status, "application/json", each.body);
@@ -193,52 +196,52 @@ TEST_CASE("a refusal whose body breaks off, or never ends, is still a refusal") 
 TEST_CASE("D2, I7, HTTP-12: what ends before the answer is told at once, and nothing is sent twice") {
     struct sample {
         const char* what;
-        void (*happens)(wire&, seen_request&);
+        void (*happens)(fake_wire&, seen_request&);
         const char* outcome;
     };
     for (bool modern : {true, false}) {
         for (sample each : {
                  sample{"no connection",
-                        [](wire& w, seen_request& r) { w.fail(r, transfer_failure::not_sent, "refused"); },
+                        [](fake_wire& w, seen_request& r) { w.fail(r, transfer_failure::not_sent, "refused"); },
                         "unavailable"},
-                 sample{"before the head", [](wire& w, seen_request& r) { w.fail(r); }, "stream_lost"},
-                 sample{"no HTTP", [](wire& w, seen_request& r) { w.fail(r, transfer_failure::malformed, "?"); },
-                        "bad_message"},
+                 sample{"before the head", [](fake_wire& w, seen_request& r) { w.fail(r); }, "stream lost"},
+                 sample{"no HTTP", [](fake_wire& w, seen_request& r) { w.fail(r, transfer_failure::malformed, "?"); },
+                        "bad message"},
                  sample{"in the body",
-                        [](wire& w, seen_request& r) {
+                        [](fake_wire& w, seen_request& r) {
                             w.head(r, 200, {{"content-type", "application/json"}});
                             w.body(r, R"({"json)");
                             w.fail(r);
                         },
-                        "stream_lost"},
+                        "stream lost"},
                  sample{"the stream ends",
-                        [](wire& w, seen_request& r) {
+                        [](fake_wire& w, seen_request& r) {
                             w.open_stream(r);
                             w.event(r, R"({"jsonrpc":"2.0","method":"notifications/message","params":{}})");
                             w.end(r);
                         },
-                        "stream_lost"},
+                        "stream lost"},
                  sample{"the stream ends empty",
-                        [](wire& w, seen_request& r) {
+                        [](fake_wire& w, seen_request& r) {
                             w.open_stream(r);
                             w.end(r);
                         },
-                        "stream_lost"},
+                        "stream lost"},
                  sample{"in an event",
-                        [](wire& w, seen_request& r) {
+                        [](fake_wire& w, seen_request& r) {
                             w.open_stream(r);
-                            w.body(r, "data: " + wire::result_text(r));  // without the empty line
+                            w.body(r, "data: " + fake_wire::result_text(r));  // without the empty line
                             w.fail(r);
                         },
-                        "stream_lost"},
+                        "stream lost"},
                  sample{"in a chunk",
-                        [](wire& w, seen_request& r) {
+                        [](fake_wire& w, seen_request& r) {
                             w.open_stream(r);
                             w.fail(r, transfer_failure::malformed, "bad chunk");
                         },
-                        "bad_message"},
+                        "bad message"},
              }) {
-            CAPTURE(each.what);
+            CAPTURE(std::string(each.what));
             link_settings_for_test how;
             how.modern = modern;
             link_under_test t(how);
@@ -266,7 +269,7 @@ TEST_CASE("I7, HTTP-12: a modern stream is lost when it ends, also one with even
     t.on->open_stream(t.on->last());
     t.on->event(t.on->last(), "", "id: 1\nretry: 10\n");
     t.on->end(t.on->last());
-    CHECK(call->outcome == "stream_lost");
+    CHECK(call->outcome == "stream lost");
     t.loop->advance(1min);
     CHECK(t.on->requests.size() == 1);
 }
@@ -281,7 +284,7 @@ TEST_CASE("E3: an answer, or an event, beyond the bound fails its call and nothi
         t.on->head(t.on->at(0), 200, {{"content-type", type}});
         t.on->body(t.on->at(0), "data: ");
         for (int i = 0; i < 20; ++i) t.on->body(t.on->at(0), std::string(100, 'x'));
-        CHECK(call->outcome == "bad_message");
+        CHECK(call->outcome == "bad message");
         CHECK(t.on->at(0).cancelled);
         t.on->answer(t.on->at(1));
         CHECK(other->outcome == "{}");
@@ -292,7 +295,7 @@ TEST_CASE("HTTP-17: a stream that goes on after its answer is closed after a sec
     link_under_test t;
     auto call = t.ask("a");
     t.on->open_stream(t.on->last());
-    t.on->event(t.on->last(), wire::result_text(t.on->last()));
+    t.on->event(t.on->last(), fake_wire::result_text(t.on->last()));
     CHECK(call->outcome == "{}");
     CHECK(t.on->last().open());
     t.loop->advance(2s);

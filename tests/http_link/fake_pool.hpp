@@ -51,7 +51,7 @@ struct seen_request {
 };
 
 /// Shared by the pool, which the link owns, and the test.
-struct wire {
+struct fake_wire {
     std::vector<std::shared_ptr<seen_request>> requests;
     bool stalled = false;  // nothing new leaves
     bool gone = false;     // the pool is
@@ -121,7 +121,7 @@ struct wire {
 
 class fake_pool final : public http::transfer_pool {
 public:
-    explicit fake_pool(std::shared_ptr<wire> shared, std::string origin = "http://127.0.0.1:8848",
+    explicit fake_pool(std::shared_ptr<fake_wire> shared, std::string origin = "http://127.0.0.1:8848",
                        std::string path = "/mcp")
         : wire_(std::move(shared)), origin_(std::move(origin)), path_(std::move(path)) {}
     ~fake_pool() override {
@@ -154,7 +154,7 @@ public:
     const std::string& path() const noexcept override { return path_; }
 
 private:
-    std::shared_ptr<wire> wire_;
+    std::shared_ptr<fake_wire> wire_;
     std::string origin_;
     std::string path_;
 };

@@ -31,7 +31,7 @@ struct asked {
     explicit asked(loop& on) : line(on) {}
     detail::activity line;
     int ends = 0;
-    std::string outcome;  // "{…}", "cancelled", "rejected -32601: no such method", "stream_lost"
+    std::string outcome;  // "{…}", "cancelled", "rejected -32601: no such method", "stream lost"
     int http_status = 0;
 
     void end(detail::outcome<json::value> what) {
@@ -116,7 +116,7 @@ public:
     }
 
     std::shared_ptr<manual_loop> loop;
-    std::shared_ptr<wire> on = std::make_shared<wire>();
+    std::shared_ptr<fake_wire> on = std::make_shared<fake_wire>();
     std::unique_ptr<http::http_link> link;
     std::shared_ptr<rpc::peer> peer;
 

@@ -33,7 +33,7 @@ TEST_CASE("HTTP-04: messages made in one turn leave at its end, each as its own 
     t.on->open_stream(t.on->at(0));
     t.on->event(t.on->at(0), R"({"jsonrpc":"2.0","method":"notifications/message","params":{}})");
     CHECK(t.on->shown() == "POST ping, POST notifications/a, POST notifications/b");
-    t.on->event(t.on->at(0), wire::result_text(t.on->at(0)));
+    t.on->event(t.on->at(0), fake_wire::result_text(t.on->at(0)));
     CHECK(first->outcome == "{}");
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("a URL whose own headers cannot be sent, or are the protocol's, is ref
         http::http_link_options options;
         options.headers = {{name, value}};
         auto make = [&] {
-            http::http_link link(loop, std::make_unique<fake_pool>(std::make_shared<wire>()), options);
+            http::http_link link(loop, std::make_unique<fake_pool>(std::make_shared<fake_wire>()), options);
         };
         CHECK_THROWS_AS(make(), std::invalid_argument);
     }
@@ -158,7 +158,7 @@ TEST_CASE("LHTTP-12: a session id that is none is not sent back, and none is eve
     auto call = t.ask("tools/list");
     t.on->reply(t.on->last(), 404, "text/plain", "gone");
     t.link->session_renewed(false);
-    CHECK(call->outcome == "session_lost");
+    CHECK(call->outcome == "session lost");
     CHECK(call->text.find("very-secret") == std::string::npos);
     CHECK_FALSE(t.reports.empty());
     for (const std::string& each : t.reports) CHECK(each.find("very-secret") == std::string::npos);
@@ -183,7 +183,7 @@ TEST_CASE("BASE-17: in the modern era no answer leaves, even when the server ask
     auto call = t.ask("tools/list");
     t.on->open_stream(t.on->last());
     t.on->event(t.on->last(), R"({"jsonrpc":"2.0","id":"q","method":"roots/list"})");
-    t.on->event(t.on->last(), wire::result_text(t.on->at(0)));
+    t.on->event(t.on->last(), fake_wire::result_text(t.on->at(0)));
     CHECK(t.on->shown() == "POST tools/list");
     CHECK(call->outcome == "{}");
 }
@@ -199,7 +199,7 @@ TEST_CASE("B20: in the older era a question of the server is answered by a POST 
     CHECK(t.on->last().what.body == R"({"jsonrpc":"2.0","id":"q","result":{"roots":[]}})");
     CHECK(t.on->last().header("Mcp-Session-Id") == "s-1");
     t.on->accept(t.on->last());
-    t.on->event(post, wire::result_text(post));
+    t.on->event(post, fake_wire::result_text(post));
     CHECK(call->outcome == "{}");
 }
 
@@ -216,7 +216,7 @@ TEST_CASE("B4, B20: an answer that has not left is taken back when the server ca
     t.on->event(post, R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"q"}})");
     CHECK(answer.cancelled);
     CHECK_FALSE(answer.left);
-    t.on->event(post, wire::result_text(post));
+    t.on->event(post, fake_wire::result_text(post));
     CHECK(call->outcome == "{}");
 }
 
@@ -226,7 +226,7 @@ TEST_CASE("B21: a modern server that cancels our request has cancelled nothing")
     t.on->open_stream(t.on->last());
     t.on->event(t.on->last(), R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}})");
     CHECK(call->ends == 0);
-    t.on->event(t.on->last(), wire::result_text(t.on->last()));
+    t.on->event(t.on->last(), fake_wire::result_text(t.on->last()));
     CHECK(call->outcome == "{}");
 }
 
@@ -270,7 +270,7 @@ TEST_CASE("J1: what waits to leave is bounded: calls are refused, answers droppe
     CHECK(next->ends == 0);
     t.on->stalled = false;
     for (auto* each : {t.on->all("POST a")[0], t.on->all("POST c")[0]}) t.on->answer(*each);
-    t.on->event(stream, wire::result_text(stream));
+    t.on->event(stream, fake_wire::result_text(stream));
     CHECK(large->outcome == "{}");
     CHECK(next->outcome == "{}");
 }

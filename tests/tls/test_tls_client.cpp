@@ -208,7 +208,7 @@ TEST_CASE("C7: a server that dies at each byte of the handshake is one failure, 
     for (bool reading : {true, false}) {
         for (int version : versions) {
             std::size_t bytes = 0;
-            for (bool passed = false; !passed; bytes += 7) {
+            for (bool passed = false; !passed; ++bytes) {
                 client_conversation c({.version = version});
                 carry(c, bytes);
                 passed = c.client->handshaken();

@@ -18,6 +18,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -27,6 +28,8 @@ namespace keel::conformance {
 
 namespace {
 
+// A call that is not answered is given up before the suite gives us up, so that it can be said which one it was.
+constexpr duration patience = std::chrono::seconds(20);
 constexpr unsigned give_up_after = 60;  // seconds
 
 std::string from_environment(const char* name) {
@@ -56,6 +59,8 @@ client_options options_for(const std::string& version) {
         options.mode = version >= "2026-07-28" ? protocol_mode::modern : protocol_mode::legacy;
         options.version = version;
     }
+    options.connect_timeout = patience;
+    options.limits.request_idle = patience;
     options.on_form = &agree;
     options.on_sampling = &answer_for_model;
     options.roots = std::vector<root>{{.uri = "file:///tmp/keel-conformance", .name = "work"}};

@@ -2,7 +2,6 @@
 
 #include <cstdio>
 #include <stdexcept>
-#include <utility>
 
 namespace keel::conformance {
 
@@ -40,7 +39,7 @@ std::string names_of_scenarios() {
 }
 
 task<void> use_tool(client& c, std::string name, json::value arguments) {
-    tool_result r = co_await c.call_tool(name, std::move(arguments));
+    tool_result r = co_await c.call_tool(name, arguments);
     std::string text = text_of(r);
     if (r.is_error) throw std::runtime_error("the tool " + name + " failed: " + text);
     say(name + ": " + text);

@@ -1,4 +1,5 @@
-// A page that the server wants to be opened: shown in full, opened by the person's browser and only if they say so (ELI-06 to 08, 19).
+// A page that the server wants to be opened: shown in full, opened by the person's browser and only if they say so
+// (ELI-06 to ELI-08, ELI-19).
 
 #include "exchange.hpp"
 #include "printable.hpp"

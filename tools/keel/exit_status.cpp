@@ -12,8 +12,7 @@ namespace {
 int status_of(error_kind k) {
     switch (k) {
         case error_kind::rejected:
-        case error_kind::unauthorized:
-        case error_kind::unavailable: return exit_status::rejected;
+        case error_kind::unauthorized: return exit_status::rejected;
         case error_kind::timed_out: return exit_status::timed_out;
         case error_kind::cancelled: return exit_status::by_signal;
         default: return exit_status::lost;

@@ -29,13 +29,14 @@ bool is_word(std::string_view text, std::string_view one, std::string_view other
     return low == one || low == other || low == one.substr(0, 1);
 }
 
+// ", from 1 to 9", ", at least 2": whatever of it is said.
 std::string bounds_of(const json::value& schema, std::string_view least_name, std::string_view most_name) {
     const json::value& least = schema[least_name];
     const json::value& most = schema[most_name];
-    std::string text;
-    if (!least.is_null()) text += " from " + json::to_string(least);
-    if (!most.is_null()) text += " to " + json::to_string(most);
-    return text;
+    if (!least.is_null() && !most.is_null()) return ", from " + json::to_string(least) + " to " + json::to_string(most);
+    if (!least.is_null()) return ", at least " + json::to_string(least);
+    if (!most.is_null()) return ", at most " + json::to_string(most);
+    return {};
 }
 
 std::optional<json::value> parsed(std::string_view text) {
@@ -98,15 +99,12 @@ std::string form_field::hint() const {
         case kind::text: {
             std::string format = printable_line(schema_["format"].if_string().value_or(""));
             std::string length = bounds_of(schema_, "minLength", "maxLength");
-            return (format.empty() ? "text" : format) + (length.empty() ? "" : "," + length + " characters");
+            return (format.empty() ? "text" : format) + (length.empty() ? "" : length + " characters");
         }
         case kind::number: return text_of(schema_["type"]) + bounds_of(schema_, "minimum", "maximum");
         case kind::yes_no: return "yes or no";
         case kind::one_of: return "one of these";
-        case kind::some_of: {
-            std::string count = bounds_of(schema_, "minItems", "maxItems");
-            return "any of these, separated by commas" + (count.empty() ? "" : "," + count);
-        }
+        case kind::some_of: return "any of these, separated by commas" + bounds_of(schema_, "minItems", "maxItems");
         case kind::other: break;
     }
     return "JSON";

@@ -1,6 +1,7 @@
 #pragma once
 
-// Questions of the server, asked in the terminal. Nothing is sent, and nothing is opened, that the person has not seen and agreed to.
+// Questions of the server, asked in the terminal. Nothing is sent, and nothing is opened, that the person has not seen and
+// agreed to.
 
 #include "console.hpp"
 #include "form_field.hpp"

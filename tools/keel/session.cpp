@@ -65,9 +65,7 @@ client_options session::settings() {
         s.limits.request_idle = s.limits.request_total;
     }
     s.on_log = [this](const server_log& message) { heard(message); };
-    s.log = [this](log_level level, std::string_view text) {
-        if (level >= options_.level.value_or(log_level::warning)) console_.say(line_of(level, "keel", text));
-    };
+    s.log = [this](log_level level, std::string_view text) { remark(level, text); };
     if (options_.verbose) {
         s.on_stderr = [this, rest = std::string()](std::string_view text) mutable {
             rest += text;
@@ -88,6 +86,12 @@ void session::heard(const server_log& message) {
     if (message.level < options_.level.value_or(log_level::warning)) return;
     auto text = message.data.if_string();
     console_.say(line_of(message.level, message.logger, text ? std::string(*text) : json::to_string(message.data)));
+}
+
+void session::remark(log_level level, std::string_view text) {
+    // Why there is no connection is said at the end, once.
+    if (!connected_ && !options_.verbose) return;
+    if (level >= options_.level.value_or(log_level::warning)) console_.say(line_of(level, "keel", text));
 }
 
 call_options session::call() {

@@ -9,6 +9,7 @@
 
 #include <keel/blocking_client.hpp>
 
+#include <atomic>
 #include <string>
 #include <string_view>
 
@@ -22,23 +23,27 @@ public:
     explicit session(const options& o);
 
     const options& how() const noexcept { return options_; }
-    /// Connected.
     blocking_client& client() noexcept { return client_; }
     console& screen() noexcept { return console_; }
     int signal() const noexcept { return interrupts_.caught(); }
 
     /// Starts or reaches the server.
-    void connect() { client_.connect(interrupts_.token()); }
+    void connect() {
+        client_.connect(interrupts_.token());
+        connected_ = true;
+    }
     /// How a call is to be made: it ends with Ctrl-C, after --timeout, and tells how far it is.
     call_options call();
 
 private:
     client_options settings();
     void heard(const server_log& message);
+    void remark(log_level level, std::string_view text);  // of the library
 
     const options& options_;
     interrupts interrupts_;  // first: threads that are made later inherit its mask
     console console_;
+    std::atomic<bool> connected_{false};
     std::string where_;
     asker asker_;
     blocking_client client_;  // last: its threads use everything above

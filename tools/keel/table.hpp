@@ -17,8 +17,8 @@ public:
     void add(const std::vector<std::string_view>& cells);
     bool empty() const noexcept { return rows_.size() == 1; }
 
-    /// No line is longer than `columns`; 0: as long as it takes. Columns in which nothing stands are left out. The last one gives
-    /// way first, then the widest.
+    /// No line is longer than `columns`; 0: as long as it takes. Columns in which nothing stands are left out. The last one
+    /// gives way first, then the widest.
     std::string text(std::size_t columns) const;
 
 private:

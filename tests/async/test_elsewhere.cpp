@@ -1,0 +1,263 @@
+// A task that runs on another loop than the one it is awaited on.
+
+#include "async/elsewhere.hpp"
+#include "support/gate.hpp"
+#include "support/manual_loop.hpp"
+#include "support/real_loops.hpp"
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace keel;
+using namespace std::chrono_literals;
+using test::manual_loop;
+
+namespace {
+
+struct started {
+    detail::activity line;
+    std::string text = "running";
+
+    started(loop& l, task<std::string> work) : line(l) {
+        detail::start(line, std::move(work), [this](detail::outcome<std::string> o) {
+            if (o.index() == 1) {
+                text = std::get<1>(o);
+                return;
+            }
+            try {
+                std::rethrow_exception(std::get<0>(o));
+            } catch (const std::exception& e) {
+                text = e.what();
+            }
+        });
+    }
+};
+
+task<std::string> say(std::string what) { co_return what; }
+task<std::string> fail() {
+    throw std::runtime_error("failed");
+    co_return "";
+}
+
+/// Two loops that a test runs by hand, as if they had threads of their own.
+struct two_loops {
+    std::shared_ptr<manual_loop> home = std::make_shared<manual_loop>();
+    std::shared_ptr<manual_loop> there = std::make_shared<manual_loop>();
+    void run() {
+        while (home->run() + there->run() > 0) {
+        }
+    }
+};
+
+/// A loop on a thread of its own.
+struct loop_thread {
+    std::shared_ptr<epoll_loop> loop = epoll_loop::create();
+    std::thread thread{[l = loop] { l->run(); }};
+    void stop() {
+        if (!thread.joinable()) return;
+        loop->stop();
+        thread.join();
+        loop->end();
+    }
+    ~loop_thread() { stop(); }
+};
+
+}  // namespace
+
+TEST_CASE("what a task on another loop returns or throws comes home") {
+    two_loops l;
+    started value(*l.home, run_on(l.there, say("hello")));
+    started failure(*l.home, run_on(l.there, fail()));
+    CHECK(value.text == "running");
+    l.run();
+    CHECK(value.text == "hello");
+    CHECK(failure.text == "failed");
+}
+
+TEST_CASE("on the same loop it is a plain await: no turn passes") {
+    two_loops l;
+    started s(*l.home, run_on<std::string>(l.home, say("here")));
+    CHECK(s.text == "here");
+    CHECK(l.home->ready() == 0);
+}
+
+TEST_CASE("each side runs on its own loop") {
+    two_loops l;
+    bool inside = false;
+    auto work = [&]() -> task<std::string> {
+        inside = true;
+        co_await yield();
+        co_return "done";
+    };
+    started s(*l.home, run_on(l.there, work()));
+    l.home->run();
+    CHECK(!inside);
+    l.there->run();
+    CHECK(inside);
+    CHECK(s.text == "running");
+    l.home->run();
+    CHECK(s.text == "done");
+}
+
+TEST_CASE("cancelled: the task is, it cleans up, and then the wait ends") {
+    two_loops l;
+    event never;
+    event cleanup;
+    bool stopped = false;
+    auto work = [&]() -> task<std::string> {
+        try {
+            co_await never;
+        } catch (const cancelled&) {
+            stopped = true;
+        }
+        co_await cleanup;
+        throw cancelled();
+    };
+    started s(*l.home, run_on(l.there, work()));
+    l.run();
+    s.line.stop();
+    CHECK(!stopped);  // that loop has not come to it
+    l.run();
+    CHECK(stopped);
+    CHECK(s.text == "running");
+    l.there->post([&] { cleanup.set(); });
+    l.run();
+    CHECK(s.text == "cancelled");
+}
+
+TEST_CASE("cancelled before the other loop has come to it: the task is cancelled at its first wait") {
+    two_loops l;
+    event never;
+    auto work = [&]() -> task<std::string> {
+        co_await never;
+        co_return "went on";
+    };
+    started s(*l.home, run_on(l.there, work()));
+    s.line.stop();
+    l.run();
+    CHECK(s.text == "cancelled");
+}
+
+TEST_CASE("cancelled when the result is on its way: it is not lost") {
+    two_loops l;
+    started s(*l.home, run_on(l.there, say("in time")));
+    l.there->run();
+    s.line.stop();
+    l.run();
+    CHECK(s.text == "in time");
+}
+
+TEST_CASE("cancelled before it begins: nothing is posted") {
+    two_loops l;
+    detail::activity line(*l.home);
+    line.stop();
+    bool ended = false;
+    detail::start(line, run_on(l.there, say("x")), [&](detail::outcome<std::string> o) { ended = o.index() == 0; });
+    CHECK(ended);
+    CHECK(l.there->ready() == 0);
+}
+
+TEST_CASE("the other loop has ended: the wait ends at once") {
+    two_loops l;
+    l.there->end();
+    started s(*l.home, run_on(l.there, say("x")));
+    CHECK(s.text == "cancelled");
+    l.run();
+    CHECK(s.text == "cancelled");
+}
+
+TEST_CASE("the other loop ends before it has come to the task: the wait ends") {
+    two_loops l;
+    started s(*l.home, run_on(l.there, say("x")));
+    l.there->end();
+    l.run();
+    CHECK(s.text == "cancelled");
+}
+
+TEST_CASE("the loop at home has ended: the coroutine comes to its end, and is freed") {
+    two_loops l;
+    auto alive = std::make_shared<int>(1);
+    std::weak_ptr<int> watch = alive;
+    auto waits = [&](std::shared_ptr<int> held) -> task<std::string> {
+        std::string text = co_await run_on(l.there, say("x"));
+        co_return text + std::to_string(*held);
+    };
+    started s(*l.home, waits(std::move(alive)));
+    l.home->end();
+    l.there->run();
+    CHECK(s.text == "x1");
+    CHECK(watch.expired());
+}
+
+TEST_CASE("many waits between two threads, half of them cancelled: each ends once, on its own thread") {
+    loop_thread home;
+    loop_thread there;
+    constexpr int many = 2000;
+    std::atomic<int> ended{0};
+    std::atomic<int> strange{0};
+    test::thread_gate all;
+    struct one {
+        explicit one(loop& l) : line(l) {}
+        detail::activity line;
+    };
+    for (int i = 0; i < many; ++i) {
+        auto o = std::make_shared<one>(*home.loop);
+        auto work = [](loop* expected) -> task<std::string> {
+            if (!expected->here()) throw std::runtime_error("the wrong thread");
+            co_await yield();
+            co_await yield();
+            co_return "fine";
+        };
+        home.loop->post([&, o, work] {
+            detail::start(o->line, run_on(std::shared_ptr<loop>(there.loop), work(there.loop.get())),
+                          [&, o](detail::outcome<std::string> r) {
+                              if (!home.loop->here()) ++strange;
+                              if (r.index() == 0) {
+                                  try {
+                                      std::rethrow_exception(std::get<0>(r));
+                                  } catch (const cancelled&) {
+                                  } catch (const std::exception&) {
+                                      ++strange;
+                                  }
+                              }
+                              if (++ended == many) all.open();
+                          });
+        });
+        if (i % 2 == 0) home.loop->post([o] { o->line.stop(); });
+    }
+    all.pass();
+    CHECK(ended == many);
+    CHECK(strange == 0);
+}
+
+TEST_CASE("a loop that ends while others wait for tasks on it that have not begun leaves nobody waiting") {
+    for (int round = 0; round < 50; ++round) {
+        loop_thread home;
+        loop_thread there;
+        constexpr int many = 50;
+        std::atomic<int> ended{0};
+        test::thread_gate all;
+        struct one {
+            explicit one(loop& l) : line(l) {}
+            detail::activity line;
+        };
+        std::thread other([&] { there.stop(); });
+        for (int i = 0; i < many; ++i) {
+            auto o = std::make_shared<one>(*home.loop);
+            home.loop->post([&, o] {
+                detail::start(o->line, run_on(std::shared_ptr<loop>(there.loop), say("x")),
+                              [&, o](detail::outcome<std::string>) {
+                                  if (++ended == many) all.open();
+                              });
+            });
+        }
+        other.join();
+        all.pass();
+        CHECK(ended == many);
+    }
+}

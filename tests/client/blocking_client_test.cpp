@@ -1,0 +1,253 @@
+// A client without coroutines: calls that wait, from any thread.
+
+#include "async/epoll_loop.hpp"
+#include "support/gate.hpp"
+
+#include <keel/async.hpp>
+#include <keel/blocking_client.hpp>
+#include <keel/server.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <future>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+using namespace keel;
+using namespace std::chrono_literals;
+
+namespace {
+
+struct number_args {
+    int n = 0;
+};
+KEEL_DESCRIBE(number_args, n)
+
+struct name_form {
+    std::string name;
+};
+KEEL_DESCRIBE(name_form, name)
+
+task<std::string> greet(context& ctx) {
+    elicited<name_form> who = co_await ctx.elicit<name_form>("who", "Who?");
+    co_return "hello " + who->name;
+}
+
+struct offer {
+    server s{{.name = "test", .version = "1"}};
+    test::thread_gate held;
+
+    offer() {
+        s.add_tool("twice", "", [](number_args in) { return in.n * 2; }, {.quick = true});
+        s.add_tool("fail", "", [] { return tool_result::failure("no luck"); }, {.quick = true});
+        s.add_tool("hold", "", [this] {
+            held.pass();
+            return "let go";
+        });
+        s.add_tool("step", "",
+                   [](context& ctx) {
+                       ctx.progress(1, 2);
+                       return "done";
+                   },
+                   {.quick = true});
+        s.add_tool("greet", "", &greet);
+        resource boat;
+        boat.uri = "test://boat";
+        boat.name = "boat";
+        s.add_resource(std::move(boat), [] { return "a boat"; }, {.quick = true});
+    }
+};
+
+json::value number(int n) { return json::object({{"n", n}}); }
+
+}  // namespace
+
+TEST_CASE("a blocking client calls from many threads at once") {
+    offer o;
+    blocking_client client{server_target(o.s)};
+    client.connect();
+    CHECK(client.connected());
+    CHECK(client.server().about.name == "test");
+    std::atomic<int> right = 0;
+    {
+        std::vector<std::jthread> threads;
+        for (int t = 0; t < 8; ++t) {
+            threads.emplace_back([&, t] {
+                for (int i = 0; i < 25; ++i)
+                    right += client.call_tool<int>("twice", number(t * 100 + i)) == (t * 100 + i) * 2;
+            });
+        }
+    }
+    CHECK(right == 200);
+    CHECK(client.list_tools().size() == 5);
+    CHECK(client.read_resource("test://boat").at(0).text == "a boat");
+    client.ping();
+    client.close();
+    CHECK_FALSE(client.connected());
+}
+
+TEST_CASE("a blocking client throws what went wrong, on the thread that waits") {
+    offer o;
+    blocking_client client{server_target(o.s)};
+    client.connect();
+    try {
+        client.call_tool("nothing");
+        FAIL("it was not refused");
+    } catch (const error& e) {
+        CHECK(e.kind() == error_kind::rejected);
+        CHECK(e.code() == error_code::invalid_params);
+    }
+    CHECK_THROWS_AS(client.call_tool<std::string>("fail", json::value()), tool_failed);
+    CHECK(client.call_tool("fail").is_error);
+    CHECK_THROWS_AS(client.call_tool("twice", json::array({1})), std::invalid_argument);
+    client.close();
+    try {
+        client.call_tool("twice", number(1));
+        FAIL("it is closed");
+    } catch (const error& e) {
+        CHECK(e.kind() == error_kind::closed);
+    }
+}
+
+TEST_CASE("a blocking call on the client's own loop is refused, not waited for") {
+    offer o;
+    std::promise<bool> refused;
+    blocking_client client{server_target(o.s)};
+    client.connect();
+    call_options how;
+    how.on_progress = [&](const progress_report&) {
+        try {
+            client.ping();
+            refused.set_value(false);
+        } catch (const std::logic_error&) {
+            refused.set_value(true);
+        }
+    };
+    CHECK(client.call_tool("step", {}, how).content.at(0).text() == "done");
+    CHECK(refused.get_future().get());
+}
+
+TEST_CASE("a function that answers a question may call the server itself") {
+    offer o;
+    blocking_client* there = nullptr;
+    client_options options;
+    options.on_form = [&](const form_question&) {
+        return form_answer(json::object({{"name", std::to_string(there->call_tool<int>("twice", number(21)))}}));
+    };
+    blocking_client client(server_target(o.s), options);
+    there = &client;
+    client.connect();
+    CHECK(client.call_tool("greet").content.at(0).text() == "hello 42");
+}
+
+TEST_CASE("another thread gives a blocking call up") {
+    offer o;
+    blocking_client client{server_target(o.s)};
+    client.connect();
+    std::stop_source stop;
+    std::jthread other([&] {
+        o.held.wait_arrived(1);
+        stop.request_stop();
+    });
+    try {
+        client.call_tool("hold", {}, call_options(stop.get_token()));
+        FAIL("it was not given up");
+    } catch (const error& e) {
+        CHECK(e.kind() == error_kind::cancelled);
+    }
+    o.held.open();
+    CHECK(client.call_tool<int>("twice", number(3)) == 6);
+}
+
+TEST_CASE("connecting can be given up before it begins") {
+    offer o;
+    blocking_client client{server_target(o.s)};
+    std::stop_source stop;
+    stop.request_stop();
+    CHECK_THROWS_AS(client.connect(stop.get_token()), cancelled);
+    CHECK_FALSE(client.connected());
+    client.connect();
+    client.ping();
+}
+
+TEST_CASE("changes are waited for, for as long as one likes") {
+    offer o;
+    blocking_client client{server_target(o.s)};
+    client.connect();
+    subscription_request wanted;
+    wanted.uris = {"test://boat"};
+    blocking_subscription changes = client.subscribe(wanted);
+    CHECK(changes.agreed().uris == wanted.uris);
+    CHECK_FALSE(changes.next(1ms).has_value());
+    CHECK(changes.how_ended() == subscription_end::none);
+
+    // Nothing was lost by the wait that was given up.
+    o.s.resource_updated("test://boat");
+    std::optional<change> told = changes.next();
+    REQUIRE(told.has_value());
+    CHECK(told->what == change::kind::resource);
+    CHECK(told->uri == "test://boat");
+
+    std::promise<void> waiting;
+    std::jthread other([&] {
+        waiting.get_future().wait();
+        changes.stop();
+    });
+    waiting.set_value();
+    CHECK_FALSE(changes.next().has_value());
+    CHECK(changes.how_ended() == subscription_end::ended);
+    CHECK_THROWS_AS(blocking_subscription().next(), std::logic_error);
+}
+
+TEST_CASE("a client that was taken over works on its loop, which another thread runs") {
+    offer o;
+    auto on = epoll_loop::create();
+    std::jthread runner([on] { on->run(); });
+    {
+        blocking_client client(keel::client(on, server_target(o.s)));
+        client.connect();
+        CHECK(client.call_tool<int>("twice", number(4)) == 8);
+        client.close();
+    }
+    on->stop();
+}
+
+TEST_CASE("nobody waits for a loop that has ended") {
+    auto on = epoll_loop::create();
+    auto work = []() -> task<int> { co_return 1; };
+    on->end();
+    CHECK_THROWS_AS(detail::wait_for(std::shared_ptr<loop>(on), work()), error);
+
+    // Nobody runs this one: it ends with the task in its queue, or before the task comes. Either way the wait is over.
+    auto other = epoll_loop::create();
+    std::jthread waiter([&] { CHECK_THROWS_AS(detail::wait_for(std::shared_ptr<loop>(other), work()), error); });
+    other->end();
+}
+
+TEST_CASE("what a task throws arrives, and so does a task without a value") {
+    auto on = epoll_loop::create();
+    std::jthread runner([on] { on->run(); });
+    int ran = 0;
+    detail::wait_for(std::shared_ptr<loop>(on), [&]() -> task<void> {
+        ++ran;
+        co_return;
+    }());
+    CHECK(ran == 1);
+    CHECK_THROWS_AS(detail::wait_for(std::shared_ptr<loop>(on),
+                                     []() -> task<void> {
+                                         co_await keel::yield();
+                                         throw std::out_of_range("x");
+                                     }()),
+                    std::out_of_range);
+    CHECK_FALSE(detail::wait_for_until(
+                    std::shared_ptr<loop>(on),
+                    []() -> task<int> {
+                        co_await sleep_for(duration::max());
+                        co_return 1;
+                    }(),
+                    std::chrono::steady_clock::now())
+                    .has_value());
+    on->stop();
+}

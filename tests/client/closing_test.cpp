@@ -1,0 +1,606 @@
+// How a client's connection ends: by the server, by an error, by us, or by several of these at once (LIFECYCLE C, G1 to G4, G8, G9).
+
+#include "client/lifecycle_callbacks.hpp"
+#include "client/lifecycle_slow_link.hpp"
+#include "support/gate.hpp"
+
+using namespace keel;
+using namespace keel::test;
+
+namespace {
+
+/// A task that belongs to nobody; started inside a callback, where the loop must not be run.
+struct started_task {
+    explicit started_task(loop& l) : line(l) {}
+    detail::activity line;
+    bool done = false;
+};
+std::shared_ptr<started_task> start_close(client_under_test& t) {
+    auto s = std::make_shared<started_task>(*t.loop);
+    detail::start(s->line, t.client->close(), [s](detail::outcome<void>) { s->done = true; });
+    return s;
+}
+
+/// A client whose forms wait at a gate.
+struct client_with_forms {
+    explicit client_with_forms(client_options options = {}) {
+        options.on_form = [this](form_question) -> task<form_answer> {
+            try {
+                co_await dialogs.pass();
+            } catch (const cancelled&) {
+                ++stopped;
+                throw;
+            }
+            co_return json::object();
+        };
+        options.on_disconnected = [this](const disconnection& d) { ends.push_back(d.cause); };
+        t.emplace(options);
+        t->connect("2025-11-25");
+    }
+    void ask(int n) {
+        for (int i = 0; i < n; ++i) t->ask(i, "elicitation/create", empty_form());
+    }
+
+    gate dialogs;
+    std::size_t stopped = 0;
+    std::vector<std::string> ends;
+    std::optional<client_under_test> t;
+};
+
+}  // namespace
+
+TEST_CASE("C1, C13: when input ends handlers are cancelled at once, and the server is told what became of its questions") {
+    client_with_forms c;
+    c.ask(2);
+    c.t->wire().eof();
+    c.t->loop->run();
+    CHECK(c.stopped == 2);
+    for (int i = 0; i < 2; ++i) {
+        json::value m = c.t->next();
+        CHECK(m["id"].if_int() == i);
+        CHECK(m["error"]["code"].if_int() == error_code::internal);
+    }
+    CHECK(c.t->silent());
+    CHECK(c.t->wire().closed());
+    CHECK(c.ends.size() == 1);
+}
+
+TEST_CASE("C1: everything that was read before the end is served, and answers that are ready leave") {
+    client_with_forms c;
+    outcome_of_task& o = c.t->run(c.t->client->call_tool("x"));
+    json::value request = c.t->expect("tools/call");
+    c.t->wire().feed(json::to_string(response(request, text_result("just in time"))) + "\n" + line_of("ping", {}, "p"));
+    c.t->wire().eof();
+    c.t->loop->run();
+    CHECK(o.text == "just in time");
+    CHECK(c.t->next()["id"].if_string() == "p");
+}
+
+TEST_CASE("C2: a handler that waits for the server itself is woken at the end of input, not later") {
+    client_under_test* at = nullptr;
+    std::string heard;
+    client_options options;
+    options.on_form = [&](form_question) -> task<form_answer> {
+        try {
+            co_await at->client->call_tool("inside");
+        } catch (const cancelled&) {
+            heard = "cancelled";
+            throw;
+        } catch (const keel::error& e) {
+            heard = name_of(e.kind());
+            throw;
+        }
+        co_return json::object();
+    };
+    client_under_test t(options);
+    at = &t;
+    t.connect("2025-11-25");
+    t.ask(1, "elicitation/create", empty_form());
+    t.expect("tools/call");
+    t.wire().eof();
+    t.loop->run();
+    CHECK((heard == "cancelled" || heard == "connection closed"));
+}
+
+TEST_CASE("C3, D1: ten thousand calls end in time linear in their number") {
+    std::size_t steps[2] = {0, 0};
+    for (int i = 0; i < 2; ++i) {
+        client_under_test t;
+        t.connect("2025-11-25");
+        t.wire().discard_output();
+        std::vector<outcome_of_task*> calls;
+        for (int n = 0; n < (i == 0 ? 1000 : 10000); ++n) calls.push_back(&t.run(t.client->call_tool("x")));
+        t.wire().eof();
+        steps[i] = t.loop->run();
+        for (outcome_of_task* each : calls) CHECK(each->kind == error_kind::closed);
+    }
+    CHECK(steps[1] <= 11 * steps[0]);
+}
+
+TEST_CASE("C4: a server that goes in the middle of the opening: connecting fails with what is known of its end") {
+    for (int when = 0; when < 3; ++when) {
+        client_options options;
+        options.mode = protocol_mode::legacy;
+        client_under_test t(options);
+        t.connector->epitaph = "it exited with status 3";
+        if (when == 0) t.connector->on_connect = [](script& s) { s.eof(); };
+        outcome_of_task& o = t.run(t.client->connect());
+        if (when == 1) {
+            t.expect("initialize");
+            t.wire().eof();
+            t.loop->run();
+        }
+        if (when == 2) {
+            t.expect("initialize");
+            t.send_text(R"({"jsonrpc":"2.0","id":)");
+            t.wire().fail_read(ECONNRESET);
+            t.loop->run();
+        }
+        INFO(when);
+        CHECK(o.kind == error_kind::closed);
+        CHECK(o.text.find("exited with status 3") != std::string::npos);
+        CHECK(!t.client->connected());
+    }
+}
+
+TEST_CASE("C5, C6, C7: a connection that breaks in whatever way is the end of both directions, with its cause, once") {
+    for (int how = 0; how < 3; ++how) {
+        client_with_forms c;
+        c.ask(2);
+        outcome_of_task& o = c.t->run(c.t->client->call_tool("x"));
+        c.t->expect("tools/call");
+        if (how == 0) c.t->wire().fail_read(ECONNRESET);
+        if (how == 1) {
+            c.t->wire().fail_write_after(0, EPIPE);
+            c.t->client->notify("x/y");
+        }
+        if (how == 2) c.t->wire().hangup();
+        c.t->loop->run();
+        INFO(how);
+        CHECK(o.kind == error_kind::closed);
+        CHECK(c.stopped == 2);
+        CHECK(c.t->silent());
+        CHECK(c.ends.size() == 1);
+        CHECK(!c.ends.at(0).empty());
+        CHECK(!c.t->client->connected());
+    }
+}
+
+TEST_CASE("C6: a write error at any byte of a request ends the call and the connection") {
+    for (std::size_t n = 0; n < 80; n += 7) {
+        client_with_forms c;
+        c.t->wire().fail_write_after(n, EPIPE);
+        outcome_of_task& o = c.t->run(c.t->client->call_tool("x"));
+        CHECK(o.kind == error_kind::closed);
+        CHECK(c.ends.size() == 1);
+    }
+}
+
+TEST_CASE("C9: after the end everything that can be said is quiet") {
+    for (const char* version : both_eras) {
+        client_options options;
+        options.roots.emplace();
+        client_under_test t(options);
+        t.connect(version);
+        t.wire().eof();
+        t.loop->run();
+        for (int i = 0; i < 100; ++i) {
+            t.client->notify("x/y");
+            t.client->set_roots({});
+        }
+        t.loop->run();
+        CHECK(t.silent());
+        CHECK(t.run(t.client->call_tool("x")).kind == error_kind::closed);
+    }
+}
+
+TEST_CASE("C10: what stands after the last newline is served if it is a whole message, else dropped") {
+    for (bool whole : {true, false}) {
+        client_with_forms c;
+        outcome_of_task& o = c.t->run(c.t->client->call_tool("x"));
+        std::string last = json::to_string(response(c.t->expect("tools/call"), text_result("without a newline")));
+        if (!whole) last.pop_back();
+        c.t->wire().feed(last);
+        c.t->wire().eof();
+        c.t->loop->run();
+        CHECK(o.text.starts_with(whole ? "without a newline" : "connection closed"));
+    }
+}
+
+TEST_CASE("C11: a server that takes no byte for write_stall is gone") {
+    client_with_forms c;
+    c.t->wire().stall();
+    call_options patient(10min);
+    outcome_of_task& o = c.t->run(c.t->client->call_tool("x", {}, patient));
+    c.t->advance(29s);
+    CHECK(!o.done());
+    c.t->advance(2s);
+    CHECK(o.kind == error_kind::closed);
+    CHECK(c.ends.size() == 1);
+}
+
+TEST_CASE("C12, G1: any two ends of a connection are one end") {
+    using ender = std::function<void(client_with_forms&)>;
+    const std::vector<ender> ends = {
+        [](client_with_forms& c) { c.t->wire().eof(); },
+        [](client_with_forms& c) { c.t->wire().fail_read(EIO); },
+        [](client_with_forms& c) { c.t->wire().hangup(); },
+        [](client_with_forms& c) {
+            c.t->wire().fail_write_after(0, EPIPE);
+            c.t->client->notify("x/y");
+        },
+        [](client_with_forms& c) { c.t->loop->post([&] { start_close(*c.t); }); },
+    };
+    for (const ender& first : ends) {
+        for (const ender& second : ends) {
+            client_with_forms c;
+            c.ask(1);
+            outcome_of_task& o = c.t->run(c.t->client->call_tool("x"));
+            first(c);
+            second(c);
+            c.t->loop->run();
+            c.t->advance(10s);
+            CHECK(o.kind == error_kind::closed);
+            CHECK(o.settled == 1);
+            CHECK(c.stopped == 1);
+            CHECK(c.ends.size() == 1);
+        }
+    }
+}
+
+TEST_CASE("G1: closing often, at once, before connecting and after the end is as good as once") {
+    for (const char* version : both_eras) {
+        std::size_t ends = 0;
+        client_options options;
+        options.on_disconnected = [&](const disconnection& d) {
+            ++ends;
+            CHECK(d.cause.empty());
+            CHECK(!d.will_restart);
+        };
+        client_under_test t(options);
+        CHECK(t.run(t.client->close()).text == "done");
+        CHECK(t.run(t.client->close()).text == "done");
+        t.connect(version);
+        std::vector<std::shared_ptr<started_task>> all;
+        t.loop->post([&] {
+            for (int i = 0; i < 10; ++i) all.push_back(start_close(t));
+        });
+        t.loop->run();
+        for (const auto& each : all) CHECK(each->done);
+        CHECK(t.run(t.client->close()).text == "done");
+        CHECK(ends == 1);
+        CHECK(t.wire().closed());
+    }
+}
+
+TEST_CASE("G1: whoever closes while something behind the connection is still going waits for it, all of them") {
+    client_under_test t;
+    auto slow = make_slow(t);
+    slow->slow_to_go = true;
+    t.connect("2025-11-25");
+    outcome_of_task& call = t.run(t.client->call_tool("x"));
+    t.expect("tools/call");
+    outcome_of_task& first = t.run(t.client->close());
+    outcome_of_task& second = t.run(t.client->close());
+    CHECK(!first.done());
+    CHECK(!second.done());
+    CHECK(t.wire().closed());
+    t.advance(2s);  // what is known of the end is not waited for longer
+    CHECK(call.kind == error_kind::closed);
+    t.loop->post([&] { slow->go->set(); });
+    t.loop->run();
+    CHECK(first.text == "done");
+    CHECK(second.text == "done");
+}
+
+TEST_CASE("G2: the order of a close: calls and handlers end, what is queued leaves, then the end is told, then close returns") {
+    std::vector<std::string> order;
+    gate dialog;
+    client_options options;
+    options.on_form = [&](form_question) -> task<form_answer> {
+        try {
+            co_await dialog.pass();
+        } catch (const cancelled&) {
+            order.push_back("handler");
+            throw;
+        }
+        co_return json::object();
+    };
+    options.on_disconnected = [&](const disconnection&) { order.push_back("told"); };
+    client_under_test t(options);
+    t.connect("2025-11-25");
+    t.ask(1, "elicitation/create", empty_form());
+    t.run(t.client->call_tool("x"), [](const tool_result&) { return std::string("answered"); });
+    auto watched = [&]() -> task<void> {
+        try {
+            co_await t.client->call_tool("y");
+        } catch (const keel::error&) {
+            order.push_back("call");
+        }
+    };
+    t.run(watched());
+    t.wire().stall();
+    t.client->notify("x/last");
+    t.loop->run();
+    auto closing = [&]() -> task<void> {
+        co_await t.client->close();
+        order.push_back("closed");
+    };
+    outcome_of_task& o = t.run(closing());
+    CHECK(!o.done());
+    CHECK(!t.wire().closed());
+    t.wire().resume();
+    t.loop->run();
+    CHECK(o.text == "done");
+    std::vector<std::string> methods;
+    for (json::value m = t.next(); !m.is_null(); m = t.next()) {
+        methods.emplace_back(m["method"].if_string().value_or(m.contains("error") ? "error" : "?"));
+    }
+    CHECK(methods == std::vector<std::string>{"tools/call", "tools/call", "x/last", "error"});
+    REQUIRE(order.size() == 4);
+    CHECK(order[3] == "closed");
+    CHECK(order[2] == "told");
+}
+
+TEST_CASE("G2: last writes that nobody takes are given up after final_write") {
+    client_under_test t;
+    t.connect("2025-11-25");
+    t.wire().stall();
+    t.client->notify("x/y");
+    t.loop->run();
+    outcome_of_task& o = t.run(t.client->close());
+    CHECK(!o.done());
+    t.advance(1s);
+    CHECK(o.text == "done");
+}
+
+TEST_CASE("G3: closing inside any callback neither waits for itself nor ends twice") {
+    for_each_callback([](const std::string& version, const std::string& name) {
+        INFO(version << " " << name);
+        callback_options c;
+        client_under_test t(c.make());
+        t.connect(version);
+        std::vector<std::shared_ptr<started_task>> closes;
+        c.act = [&] {
+            if (closes.size() < 3) closes.push_back(start_close(t));
+        };
+        bring_about(t, c, name);
+        t.loop->run();
+        t.advance(5s);
+        REQUIRE(!closes.empty());
+        for (const auto& each : closes) CHECK(each->done);
+        CHECK(c.called == (name == "disconnected" ? 1u : 2u));  // itself, and the end
+        CHECK(t.wire().closed());
+        CHECK(!t.client->connected());
+    });
+}
+
+TEST_CASE("G3, F6: a handler that waits for its own client to close is told so, or cancelled, but does not wait for ever") {
+    for (bool modern : {true, false}) {
+        client_under_test* at = nullptr;
+        bool ended = false;
+        client_options options;
+        options.on_form = [&](form_question) -> task<form_answer> {
+            try {
+                co_await at->client->close();
+            } catch (const std::exception&) {
+                ended = true;
+                throw;
+            }
+            ended = true;
+            co_return json::object();
+        };
+        client_under_test t(options);
+        at = &t;
+        t.connect(modern ? "2026-07-28" : "2025-11-25");
+        callback_options unused;
+        outcome_of_task* call = bring_about(t, unused, "question");
+        t.advance(5s);
+        CHECK(ended);
+        if (call) CHECK(call->done());
+        CHECK(t.wire().closed());
+    }
+}
+
+TEST_CASE("G4: a client that is destroyed inside any of its callbacks ends like one that is closed") {
+    for_each_callback([](const std::string& version, const std::string& name) {
+        INFO(version << " " << name);
+        callback_options c;
+        client_under_test t(c.make());
+        t.connect(version);
+        c.act = [&] { t.client.reset(); };
+        bring_about(t, c, name);
+        c.act = nullptr;
+        t.loop->run();
+        t.advance(5s);
+        CHECK(c.called >= 1);
+        CHECK(t.wire().destroyed());
+        CHECK(t.loop->timers() == 0);
+    });
+}
+
+TEST_CASE("G4: a client that is destroyed without close, with calls, questions and subscriptions open, leaves nothing") {
+    for (const char* version : both_eras) {
+        gate dialog;
+        client_options options;
+        options.on_form = [&](form_question) -> task<form_answer> {
+            co_await dialog.pass();
+            co_return json::object();
+        };
+        client_under_test t(options);
+        t.connect(version);
+        std::vector<outcome_of_task*> calls;
+        for (int i = 0; i < 10; ++i) calls.push_back(&t.run(t.client->call_tool("x")));
+        t.ask(1, "elicitation/create", empty_form());
+        subscription_request what;
+        what.tools = true;
+        std::optional<subscription> held;
+        t.run(t.client->subscribe(what), [&](subscription& s) {
+            held = std::move(s);
+            return std::string("subscribed");
+        });
+        t.client.reset();
+        t.loop->run();
+        t.advance(5s);
+        for (outcome_of_task* each : calls) CHECK(each->kind == error_kind::closed);
+        CHECK(t.wire().destroyed());
+        CHECK(t.loop->timers() == 0);
+    }
+}
+
+TEST_CASE("G4: a client that is destroyed while it connects, at every point of that") {
+    for (int when = 0; when < 4; ++when) {
+        INFO(when);
+        client_under_test t;
+        auto slow = make_slow(t);
+        slow->slow_to_come = when == 0;
+        outcome_of_task& o = t.run(t.client->connect());
+        outcome_of_task& waits_too = t.run(t.client->connect());
+        outcome_of_task& call = t.run(t.client->call_tool("x"));
+        if (when >= 2) t.refuse(t.expect("server/discover"), -32601);
+        if (when >= 3) t.expect("initialize");
+        t.client.reset();
+        t.loop->run();
+        t.advance(10s);
+        CHECK(o.kind == error_kind::closed);
+        CHECK(waits_too.kind == error_kind::closed);
+        CHECK(call.kind == error_kind::closed);
+        if (when > 0) CHECK(t.wire().destroyed());
+    }
+}
+
+TEST_CASE("G1: a call or a close while somebody closes an attempt to connect does not undo the close") {
+    client_options options;
+    options.restart.attempts = 5;
+    client_under_test t(options);
+    auto slow = make_slow(t, options);
+    t.connect("2025-11-25");
+    t.wire().eof();
+    t.loop->run();
+    slow->slow_to_come = true;
+    outcome_of_task& restarting = t.run(t.client->call_tool("x"));
+    CHECK(slow->attempts == 2);
+    t.loop->post([&] { start_close(t); });
+    outcome_of_task& late = t.run(t.client->call_tool("y"));
+    t.loop->run();
+    CHECK(restarting.kind == error_kind::closed);
+    CHECK(late.kind == error_kind::closed);
+    CHECK(t.run(t.client->call_tool("z")).kind == error_kind::closed);
+    CHECK(slow->attempts == 2);
+}
+
+TEST_CASE("G8: without a policy a lost connection stays lost until connect; with one the next call restarts it") {
+    for (const char* version : both_eras) {
+        for (bool restarts : {false, true}) {
+            std::vector<bool> will;
+            client_options options;
+            options.restart.attempts = restarts ? 2 : 0;
+            options.on_disconnected = [&](const disconnection& d) { will.push_back(d.will_restart); };
+            client_under_test t(options);
+            t.connect(version);
+            outcome_of_task& lost = t.run(t.client->call_tool("x"));
+            t.expect("tools/call");
+            t.wire().eof();
+            t.loop->run();
+            CHECK(lost.kind == error_kind::closed);  // never repeated by itself
+            CHECK(will == std::vector<bool>{restarts});
+            CHECK(t.connector->wires.size() == 1);
+            outcome_of_task& next = t.run(t.client->call_tool("y"));
+            if (!restarts) {
+                CHECK(next.kind == error_kind::closed);
+                t.connect(version);
+                continue;
+            }
+            CHECK(t.connector->wires.size() == 2);
+            t.play_opening(version);
+            json::value request = t.expect("tools/call");
+            CHECK(request["params"]["name"].if_string() == "y");
+            t.answer(request, text_result("again"));
+            CHECK(next.text == "again");
+            CHECK(t.silent());
+        }
+    }
+}
+
+TEST_CASE("G8: the end of a connection is told although another one is there already") {
+    std::size_t ends = 0;
+    client_options options;
+    options.on_disconnected = [&](const disconnection&) { ++ends; };
+    client_under_test t(options);
+    auto slow = make_slow(t, options);
+    slow->slow_to_go = true;
+    t.connect("2025-11-25");
+    t.wire().eof();
+    t.loop->run();
+    slow->slow_to_go = false;
+    t.connect("2025-11-25");
+    t.loop->post([&] { slow->go->set(); });
+    t.loop->run();
+    CHECK(ends == 1);
+    CHECK(t.client->connected());
+    outcome_of_task& o = t.run(t.client->call_tool("x"));
+    t.answer(t.expect("tools/call"), text_result("on the new one"));
+    CHECK(o.text == "on the new one");
+}
+
+TEST_CASE("G9: when nobody is there connecting fails with the reason, and can be tried again") {
+    client_under_test t;
+    t.connector->refusal = "no such file";
+    for (int i = 0; i < 3; ++i) {
+        outcome_of_task& o = t.run(t.client->connect());
+        CHECK(o.kind == error_kind::unavailable);
+        CHECK(o.text.find("no such file") != std::string::npos);
+        CHECK(!t.client->connected());
+    }
+    t.connector->refusal.clear();
+    t.connect("2025-11-25");
+    CHECK(t.client->connected());
+}
+
+TEST_CASE("G1, C12: under a shuffled loop calls, closes, ends and answers in any order settle everything once") {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+        INFO(seed);
+        auto shuffled = std::make_shared<manual_loop>(seed);
+        auto connector = std::make_shared<script_connector>(shuffled);
+        std::size_t ends = 0;
+        client_options options;
+        options.mode = protocol_mode::modern;
+        options.on_disconnected = [&](const disconnection&) { ++ends; };
+        std::optional<keel::client> client;
+        client.emplace(shuffled, server_target(std::shared_ptr<client_side::connector>(connector)), options);
+        std::size_t settled = 0;
+        std::size_t started = 0;
+        auto begin = [&](task<void> work) {
+            auto s = std::make_shared<started_task>(*shuffled);
+            ++started;
+            auto held = std::make_shared<task<void>>(std::move(work));
+            shuffled->post([s, held, &settled] {
+                detail::start(s->line, std::move(*held), [s, &settled](detail::outcome<void>) { ++settled; });
+            });
+        };
+        begin(client->connect());
+        shuffled->run();
+        connector->wires.back()->feed(
+            R"({"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private"}})"
+            "\n");
+        shuffled->run();
+        for (int i = 0; i < 5; ++i) begin(client->ping());
+        if (seed % 2 == 0) shuffled->run();
+        for (int id = 2; id < 5; ++id) {
+            connector->wires.back()->feed(R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"result":{}})" + "\n");
+        }
+        if (seed % 3 == 0) connector->wires.back()->eof();
+        if (seed % 3 == 1) connector->wires.back()->hangup();
+        begin(client->close());
+        if (seed % 5 == 0) begin(client->close());
+        if (seed % 7 == 0) shuffled->post([&] { client.reset(); });
+        shuffled->run();
+        shuffled->advance(10s);
+        client.reset();
+        shuffled->advance(1s);
+        CHECK(settled == started);
+        CHECK(ends == 1);
+        CHECK(connector->wires.back()->destroyed());
+        CHECK(shuffled->timers() == 0);
+    }
+}

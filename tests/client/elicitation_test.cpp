@@ -1,0 +1,219 @@
+// Questions to the user: forms and URLs, asked by a request of the server's or in a round.
+
+#include "rule_words.hpp"
+
+#include <keel/async.hpp>
+
+using namespace keel;
+using namespace keel::test;
+
+namespace {
+
+constexpr const char* first_revision = "2025-06-18";
+
+json::value form(std::string_view properties, std::string_view mode = {}) {
+    json::value params = json::object({{"message", "who?"}});
+    json::value schema = json::object({{"type", "object"}});
+    schema.set("properties", json::parse(properties));
+    params.set("requestedSchema", schema);
+    if (!mode.empty()) params.set("mode", mode);
+    return params;
+}
+
+json::value page(std::string_view revision, std::string_view id = "e1") {
+    json::value params =
+        json::object({{"mode", "url"}, {"message", "sign in"}, {"url", "https://xn--e1awd7f.example/a?b=c#d"}});
+    if (revision != modern) params.set("elicitationId", id);
+    return params;
+}
+
+client_options answering(form_answer with) {
+    client_options options;
+    options.on_form = [with](form_question) -> task<form_answer> { co_return with; };
+    return options;
+}
+
+std::string declared(const json::value& request) {
+    const json::value* in_meta = request["params"]["_meta"].find("io.modelcontextprotocol/clientCapabilities");
+    const json::value& can = in_meta ? *in_meta : request["params"]["capabilities"];
+    return can.contains("elicitation") ? json::to_string(can["elicitation"]) : "none";
+}
+
+}  // namespace
+
+TEST_CASE("ELI-01: the ways to ask a user are declared, in the handshake or with every request, and no others") {
+    auto on_form = [](form_question) -> task<form_answer> { co_return form_answer(elicit_action::decline); };
+    auto on_url = [](url_question) -> task<elicit_action> { co_return elicit_action::decline; };
+    struct kind {
+        bool form;
+        bool url;
+        const char* expected;
+    };
+    for (const std::string& revision : revisions_from(first_revision)) {
+        for (const kind& k : {kind{false, false, "none"}, kind{true, false, R"({"form":{}})"},
+                              kind{false, true, R"({"url":{}})"}, kind{true, true, R"({"form":{},"url":{}})"}}) {
+            client_options options;
+            if (k.form) options.on_form = on_form;
+            if (k.url) options.on_url = on_url;
+            if (revision != modern) options.mode = protocol_mode::legacy;
+            client_under_test t(options);
+            outcome_of_task& o = t.run(t.client->connect());
+            json::value first = t.next();
+            CHECK(declared(first) == k.expected);
+            t.answer(first,
+                     revision == modern
+                         ? result_in(modern, R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})")
+                         : json::parse(R"({"protocolVersion":")" + revision +
+                                       R"(","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}})"));
+            spoke(revision);
+            CHECK(o.text == "done");
+            if (revision != modern) continue;
+            outcome_of_task& called = t.run(t.client->call_tool("x"));
+            json::value call = t.expect("tools/call");
+            CHECK(declared(call) == k.expected);
+            t.answer(call, text_result(modern, "ok"));
+            CHECK(called.text == "ok");
+        }
+    }
+}
+
+TEST_CASE("ELI-03: a question without a mode is a form") {
+    for (const std::string& revision : revisions_from("2025-11-25")) {
+        for (const char* mode : {"", "form"}) {
+            client_under_test t(answering(form_answer(json::object({{"n", 1}}))));
+            t.connect(revision);
+            json::value said = ask_client(t, revision, "elicitation/create", form(R"({"n":{"type":"integer"}})", mode));
+            CHECK(json::to_string(said["result"]) == R"({"action":"accept","content":{"n":1}})");
+        }
+    }
+}
+
+TEST_CASE("ELI-04: a mode that was not declared, or does not exist, is refused with -32602") {
+    client_under_test forms(answering(form_answer(elicit_action::accept)));
+    forms.connect("2025-11-25");
+    CHECK(ask_client(forms, "2025-11-25", "elicitation/create", page("2025-11-25"))["error"]["code"].if_int() ==
+          -32602);
+    CHECK(ask_client(forms, "2025-11-25", "elicitation/create", form("{}", "voice"))["error"]["code"].if_int() ==
+          -32602);
+    client_options options;
+    options.on_url = [](url_question) -> task<elicit_action> { co_return elicit_action::accept; };
+    client_under_test urls(options);
+    urls.connect("2025-11-25");
+    CHECK(ask_client(urls, "2025-11-25", "elicitation/create", form("{}"))["error"]["code"].if_int() == -32602);
+}
+
+TEST_CASE(
+    "ELI-06: the handler knows which server asks, and can decline and cancel; what it then said of the form is not "
+    "sent") {
+    for (const std::string& revision : revisions_from(first_revision)) {
+        for (auto [action, word] :
+             {std::pair(elicit_action::decline, "decline"), std::pair(elicit_action::cancel, "cancel")}) {
+            std::string asker;
+            client_options options;
+            options.on_form = [&, action = action](asked_by who, form_question q) -> task<form_answer> {
+                asker = who.server_name() + ": " + q.message;
+                form_answer a(json::object({{"secret", "x"}}));
+                a.action = action;
+                co_return a;
+            };
+            client_under_test t(options);
+            outcome_of_task& o = t.run(t.client->connect());
+            json::value first = t.expect("server/discover");
+            if (revision == modern) {
+                t.answer(first, result_in(modern, R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},
+                    "_meta":{"io.modelcontextprotocol/serverInfo":{"name":"the test","version":"0"}}})"));
+                spoke(modern);
+            } else {
+                t.refuse(first, -32601);
+                t.play_opening(revision);
+            }
+            CHECK(o.text == "done");
+            json::value said = ask_client(t, revision, "elicitation/create", form("{}"));
+            CHECK(json::to_string(said["result"]) == R"({"action":")" + std::string(word) + R"("})");
+            CHECK(asker == "the test: who?");
+        }
+    }
+}
+
+TEST_CASE(
+    "ELI-07, ELI-08: a URL is handed over as it is, whole, and nothing is opened or fetched before the user has "
+    "agreed") {
+    for (const std::string& revision : revisions_from("2025-11-25")) {
+        event agreed;
+        url_question seen;
+        client_options options;
+        options.on_url = [&](url_question q) -> task<elicit_action> {
+            seen = q;
+            co_await agreed;
+            co_return elicit_action::accept;
+        };
+        client_under_test t(options);
+        t.connect(revision);
+        agreed.set();
+        json::value said = ask_client(t, revision, "elicitation/create", page(revision));
+        CHECK(json::to_string(said["result"]) == R"({"action":"accept"})");
+        CHECK(seen.url == "https://xn--e1awd7f.example/a?b=c#d");
+        CHECK(seen.message == "sign in");
+        CHECK(t.connector->wires.size() == 1);
+        CHECK(t.silent());
+    }
+}
+
+TEST_CASE("ELI-16: of URL questions that are complete the program hears once, of unknown ones never") {
+    std::vector<std::string> complete;
+    client_options options;
+    options.on_url = [](url_question) -> task<elicit_action> { co_return elicit_action::accept; };
+    options.on_elicitation_complete = [&](std::string_view id) { complete.emplace_back(id); };
+    client_under_test t(options);
+    t.connect("2025-11-25");
+    t.notify("notifications/elicitation/complete", json::object({{"elicitationId", "e1"}}));
+    ask_client(t, "2025-11-25", "elicitation/create", page("2025-11-25", "e1"));
+    ask_client(t, "2025-11-25", "elicitation/create", page("2025-11-25", "../\n{}"));
+    for (const char* id : {"e2", "../\n{}", "e1", "e1", "E1"}) {
+        t.notify("notifications/elicitation/complete", json::object({{"elicitationId", id}}));
+    }
+    t.notify("notifications/elicitation/complete", json::object({{"elicitationId", 1}}));
+    t.notify("notifications/elicitation/complete");
+    CHECK(complete == std::vector<std::string>{"../\n{}", "e1"});
+    CHECK(t.silent());
+}
+
+TEST_CASE(
+    "ELI-16, ELI-21: -32042 reaches the program with its list, its ids can become complete, and the call can be made "
+    "again") {
+    std::vector<std::string> complete;
+    client_options options;
+    options.on_elicitation_complete = [&](std::string_view id) { complete.emplace_back(id); };
+    options.on_url = [](url_question) -> task<elicit_action> { co_return elicit_action::accept; };
+    client_under_test t(options);
+    t.connect("2025-11-25");
+    outcome_of_task& o = t.run(t.client->call_tool("x"));
+    t.refuse(t.expect("tools/call"), -32042, "sign in first",
+             json::parse(
+                 R"({"elicitations":[{"mode":"url","elicitationId":"z","url":"https://a.example/","message":"m"}]})"));
+    CHECK(o.kind == error_kind::rejected);
+    CHECK(o.code == -32042);
+    CHECK(t.silent());
+    t.notify("notifications/elicitation/complete", json::object({{"elicitationId", "z"}}));
+    CHECK(complete == std::vector<std::string>{"z"});
+    outcome_of_task& again = t.run(t.client->call_tool("x"));
+    t.answer(t.expect("tools/call"), text_result("2025-11-25", "ok"));
+    CHECK(again.text == "ok");
+}
+
+TEST_CASE("ELI-18: defaults are filled in, and an answer that does not fit the form is not sent") {
+    for (const std::string& revision : revisions_from(first_revision)) {
+        json::value asked = form(R"({"n":{"type":"integer","minimum":1},"ok":{"type":"boolean","default":true}})");
+        client_under_test good(answering(form_answer(json::object({{"n", 3}}))));
+        good.connect(revision);
+        CHECK(json::to_string(ask_client(good, revision, "elicitation/create", asked)["result"]) ==
+              R"({"action":"accept","content":{"n":3,"ok":true}})");
+        client_under_test bad(answering(form_answer(json::object({{"n", 0}}))));
+        bad.connect(revision);
+        json::value said = ask_client(bad, revision, "elicitation/create", asked);
+        CHECK(!said.contains("result"));
+        if (revision == modern) CHECK(said["failed"].is_string());
+        else CHECK(said["error"]["code"].if_int() == -32603);
+        CHECK(bad.client->connected());
+    }
+}

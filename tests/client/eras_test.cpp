@@ -1,0 +1,259 @@
+// Which era a server is of, where nothing stands between it and the client (PROTOCOL 1.1, stdio), and how that is remembered.
+
+#include "rule_words.hpp"
+
+using namespace keel;
+using namespace keel::test;
+
+namespace {
+
+json::value introduction(std::string_view versions) {
+    json::value r = json::parse(R"({"resultType":"complete","capabilities":{},"ttlMs":0,"cacheScope":"private"})");
+    r.set("supportedVersions", json::parse(versions));
+    return r;
+}
+
+json::value other_versions(std::string_view supported) {
+    json::value data = json::object({{"requested", modern}});
+    data.set("supported", json::parse(supported));
+    return data;
+}
+
+json::value handshake(std::string_view version) {
+    json::value r = json::parse(R"({"capabilities":{},"serverInfo":{"name":"s","version":"1"}})");
+    r.set("protocolVersion", version);
+    return r;
+}
+
+void finish_handshake(client_under_test& t, outcome_of_task& o, std::string_view version = "2025-11-25") {
+    t.answer(t.expect("initialize"), handshake(version));
+    t.expect("notifications/initialized");
+    CHECK(o.text == "done");
+    CHECK(t.client->server().protocol_version == version);
+    CHECK(!t.client->server().modern);
+    spoke(version);
+}
+
+void finish_modern(client_under_test& t, outcome_of_task& o, const json::value& probe) {
+    t.answer(probe, introduction(R"(["2026-07-28"])"));
+    CHECK(o.text == "done");
+    CHECK(t.client->server().modern);
+    spoke(modern);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "1.1, VER-13: of several versions that a server speaks the common one is taken, and unknown ones are nothing") {
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.answer(t.expect("server/discover"), introduction(R"(["2099-01-01","2026-07-28","2025-11-25"])"));
+    spoke(modern);
+    CHECK(o.text == "done");
+    CHECK(t.client->server().protocol_version == modern);
+    CHECK(t.silent());
+}
+
+TEST_CASE("1.1: a server that introduces itself with older versions only is greeted in the older way") {
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.answer(t.expect("server/discover"), introduction(R"(["2025-06-18","2025-11-25"])"));
+    finish_handshake(t, o);
+}
+
+TEST_CASE("1.1, VER-13: a server with nothing in common is an error that names what it speaks") {
+    for (const char* versions : {R"(["2099-01-01"])", "[]"}) {
+        client_under_test t;
+        outcome_of_task& o = t.run(t.client->connect());
+        t.answer(t.expect("server/discover"), introduction(versions));
+        CHECK(o.kind == error_kind::unavailable);
+        CHECK(t.silent());
+        CHECK(!t.client->connected());
+        CHECK(t.wire().closed());
+    }
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.refuse(t.expect("server/discover"), -32022, "no", other_versions(R"(["2099-01-01"])"));
+    CHECK(o.kind == error_kind::unavailable);
+    CHECK(o.text.find("2099-01-01") != std::string::npos);
+    CHECK(t.silent());
+    // The next attempt is a fresh one.
+    outcome_of_task& again = t.run(t.client->connect());
+    finish_modern(t, again, t.expect("server/discover"));
+}
+
+TEST_CASE(
+    "1.1, VER-04, VER-13: -32022 with a common version is followed by the same question with it, never by initialize") {
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.refuse(t.expect("server/discover"), -32022, "no", other_versions(R"(["2025-11-25","2026-07-28"])"));
+    json::value second = t.expect("server/discover");
+    CHECK(second["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"].if_string() == modern);
+    finish_modern(t, o, second);
+}
+
+TEST_CASE("1.1, VER-04: -32022 twice is an error") {
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.refuse(t.expect("server/discover"), -32022, "no", other_versions(R"(["2026-07-28"])"));
+    t.refuse(t.expect("server/discover"), -32022, "no", other_versions(R"(["2026-07-28"])"));
+    CHECK(o.failed);
+    CHECK(t.silent());
+    outcome_of_task& again = t.run(t.client->connect());
+    finish_modern(t, again, t.expect("server/discover"));
+}
+
+TEST_CASE("1.1: -32022 with older versions only is followed by initialize") {
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.refuse(t.expect("server/discover"), -32022, "no", other_versions(R"(["2025-03-26"])"));
+    finish_handshake(t, o, "2025-03-26");
+}
+
+TEST_CASE("1.1, VER-04: -32020 and -32021 are of the modern era: the error is told, and initialize is not tried") {
+    for (int code : {-32020, -32021}) {
+        client_under_test t;
+        outcome_of_task& o = t.run(t.client->connect());
+        t.refuse(t.expect("server/discover"), code, "such is the matter");
+        CHECK(o.kind == error_kind::rejected);
+        CHECK(o.code == code);
+        CHECK(o.text.find("such is the matter") != std::string::npos);
+        CHECK(t.silent());
+        CHECK(t.wire().closed());
+        outcome_of_task& again = t.run(t.client->connect());
+        finish_modern(t, again, t.expect("server/discover"));
+    }
+}
+
+TEST_CASE("1.1, VER-03: silence means the older era, and what is said later about the question is ignored") {
+    for (const std::string& revision : older_revisions) {
+        client_options options;
+        options.probe_timeout = 3s;
+        client_under_test t(options);
+        outcome_of_task& o = t.run(t.client->connect());
+        json::value probe = t.expect("server/discover");
+        t.advance(2999ms);
+        CHECK(t.silent());
+        t.advance(1ms);
+        json::value greeting = t.expect("initialize");
+        CHECK(greeting["id"] != probe["id"]);
+        CHECK(t.silent());  // the question is not cancelled either: an old server would not know what that is about
+        t.answer(probe, introduction(R"(["2026-07-28"])"));
+        CHECK(!o.done());
+        t.answer(greeting, handshake(revision));
+        t.expect("notifications/initialized");
+        spoke(revision);
+        CHECK(o.text == "done");
+        CHECK(!t.client->server().modern);
+        outcome_of_task& called = t.run(t.client->call_tool("x"));
+        json::value call = t.expect("tools/call");
+        CHECK(!call["params"]["_meta"].contains("io.modelcontextprotocol/protocolVersion"));
+        CHECK(call["id"] != probe["id"]);
+        t.answer(call, text_result(revision, "ok"));
+        CHECK(called.text == "ok");
+    }
+}
+
+TEST_CASE("1.1: while a server is asked for its era, everything but the answer is ignored") {
+    client_options options;
+    options.roots.emplace();
+    client_under_test t(options);
+    outcome_of_task& o = t.run(t.client->connect());
+    json::value probe = t.expect("server/discover");
+    t.notify("notifications/message", json::object({{"level", "info"}, {"data", "starting"}}));
+    t.ask(1, "roots/list");
+    t.send_text("Server started on stdio");
+    json::value other;
+    other.set("id", "9");
+    t.answer(other, introduction(R"(["2026-07-28"])"));
+    CHECK(t.silent());
+    CHECK(!o.done());
+    t.refuse(probe, -32601);
+    finish_handshake(t, o);
+}
+
+TEST_CASE("1.1: an answer to the question that is none of its kind means the older era") {
+    for (const char* result : {"{}", R"({"supportedVersions":7,"capabilities":{}})", R"({"supportedVersions":[]})"}) {
+        client_under_test t;
+        outcome_of_task& o = t.run(t.client->connect());
+        t.answer(t.expect("server/discover"), json::parse(result));
+        INFO(result);
+        finish_handshake(t, o);
+    }
+}
+
+TEST_CASE("1.1: a child that dies of the question is started again and greeted in the older way") {
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.expect("server/discover");
+    t.wire().eof();
+    t.loop->run();
+    t.advance(10s);
+    CHECK(t.connector->wires.size() == 2);
+    finish_handshake(t, o);
+    CHECK(t.connector->wires[0]->closed());
+}
+
+TEST_CASE("1.1, VER-16: initialize answered with -32022 leads to one more question") {
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.expect("server/discover");
+    t.advance(5s);
+    t.refuse(t.expect("initialize"), -32022, "locked", other_versions(R"(["2026-07-28"])"));
+    finish_modern(t, o, t.expect("server/discover"));
+}
+
+TEST_CASE("1.1: and not to a second") {
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.expect("server/discover");
+    t.advance(5s);
+    t.refuse(t.expect("initialize"), -32022, "locked", other_versions(R"(["2026-07-28"])"));
+    t.refuse(t.expect("server/discover"), -32601);
+    t.refuse(t.expect("initialize"), -32022, "locked", other_versions(R"(["2026-07-28"])"));
+    CHECK(o.kind == error_kind::rejected);
+    CHECK(o.code == -32022);
+    CHECK(t.silent());
+}
+
+TEST_CASE("VER-16: what was found is used at the next connection, by other clients too") {
+    auto eras = std::make_shared<era_memory>();
+    client_options options;
+    options.eras = eras;
+    client_under_test first(options);
+    first.connect("2025-06-18");
+    CHECK(eras->is_modern("script") == false);
+    client_under_test second(options);
+    outcome_of_task& o = second.run(second.client->connect());
+    finish_handshake(second, o, "2025-06-18");  // without the question
+    eras->remember("script", true);
+    client_under_test third(options);
+    third.connect(modern);
+    CHECK(eras->is_modern("script") == true);
+}
+
+TEST_CASE("1.1, VER-16: a remembered older era that holds no more is forgotten, and the server is asked") {
+    for (int code : {-32022, -32601, -32602}) {
+        auto eras = std::make_shared<era_memory>();
+        eras->remember("script", false);
+        client_options options;
+        options.eras = eras;
+        client_under_test t(options);
+        outcome_of_task& o = t.run(t.client->connect());
+        t.refuse(t.expect("initialize"), code);
+        finish_modern(t, o, t.expect("server/discover"));
+        CHECK(eras->is_modern("script") == true);
+    }
+}
+
+TEST_CASE("1.1, VER-16: a remembered modern era that holds no more is found out by the question itself") {
+    auto eras = std::make_shared<era_memory>();
+    eras->remember("script", true);
+    client_options options;
+    options.eras = eras;
+    client_under_test t(options);
+    outcome_of_task& o = t.run(t.client->connect());
+    t.refuse(t.expect("server/discover"), -32601);
+    finish_handshake(t, o);
+    CHECK(eras->is_modern("script") == false);
+}

@@ -1,0 +1,186 @@
+// Clients with a thread of their own, used and destroyed by others (LIFECYCLE G1, G3, G4, D1, D7).
+
+#include "async/epoll_loop.hpp"
+#include "client/engine.hpp"
+#include "support/gate.hpp"
+#include "support/proof.hpp"
+
+#include <keel/async.hpp>
+#include <keel/client.hpp>
+#include <keel/context.hpp>
+#include <keel/server.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace keel;
+using namespace keel::test;
+
+namespace {
+
+/// Awaits a task on a loop of this thread.
+template <class T>
+std::string outcome_of(task<T> work) {
+    auto here = epoll_loop::create();
+    detail::activity line(*here);
+    std::string text;
+    here->post([&] {
+        detail::start(line, std::move(work), [&](detail::outcome<T> o) {
+            text = "done";
+            if (o.index() == 0) {
+                try {
+                    std::rethrow_exception(std::get<0>(o));
+                } catch (const keel::error& e) {
+                    text = name_of(e.kind());
+                } catch (const std::exception& e) {
+                    text = e.what();
+                }
+            }
+            here->stop();
+        });
+    });
+    here->run();
+    here->end();
+    return text;
+}
+
+/// A server in this process whose tool never answers.
+struct silent_server {
+    silent_server() {
+        server.add_tool("wait", "Waits", [this]() -> task<std::string> {
+            ++arrived;
+            event never;
+            co_await never;
+            co_return "";
+        });
+        server.add_tool("hello", "Says hello", [] { return std::string("hello"); });
+    }
+    std::atomic<int> arrived{0};
+    keel::server server{{.name = "silent", .version = "1"}};
+};
+
+/// Calls of several threads that wait for an answer that does not come.
+struct waiting_threads {
+    waiting_threads(client& c, silent_server& s, int n) : outcomes(static_cast<std::size_t>(n)) {
+        for (std::string& each : outcomes) {
+            auto call = std::make_shared<task<tool_result>>(c.call_tool("wait"));
+            threads.emplace_back([call, &each] { each = outcome_of(std::move(*call)); });
+        }
+        while (s.arrived < n) std::this_thread::yield();
+    }
+    void join() {
+        for (std::thread& each : threads) each.join();
+        threads.clear();
+    }
+    std::vector<std::string> outcomes;
+    std::vector<std::thread> threads;
+};
+
+}  // namespace
+
+TEST_CASE("G1, D1: many threads close a client on which others wait: every close returns, every call ends once") {
+    for (int round = 0; round < 20; ++round) {
+        silent_server s;
+        client c(server_target(s.server));
+        REQUIRE(outcome_of(c.connect()) == "done");
+        spoke(c.server().protocol_version);
+        waiting_threads w(c, s, 4);
+        std::vector<std::thread> closers;
+        std::atomic<int> closed{0};
+        for (int i = 0; i < 4; ++i) closers.emplace_back([&] { closed += outcome_of(c.close()) == "done"; });
+        for (std::thread& each : closers) each.join();
+        w.join();
+        CHECK(closed == 4);
+        for (const std::string& each : w.outcomes) CHECK(each == "connection closed");
+        CHECK(!c.connected());
+    }
+}
+
+TEST_CASE("G4, D1: a client that is destroyed with calls of other threads waiting ends them all") {
+    for (int round = 0; round < 20; ++round) {
+        silent_server s;
+        auto c = std::make_unique<client>(server_target(s.server));
+        REQUIRE(outcome_of(c->connect()) == "done");
+        waiting_threads w(*c, s, 4);
+        c.reset();
+        w.join();
+        for (const std::string& each : w.outcomes) CHECK(each == "connection closed");
+    }
+}
+
+TEST_CASE("G4: tasks that were made before a client was destroyed, and are awaited meanwhile or later, end") {
+    for (int round = 0; round < 50; ++round) {
+        silent_server s;
+        auto c = std::make_unique<client>(server_target(s.server));
+        if (round % 2 == 0) REQUIRE(outcome_of(c->connect()) == "done");
+        auto calls = std::make_shared<std::vector<task<tool_result>>>();
+        auto connects = std::make_shared<std::vector<task<void>>>();
+        for (int i = 0; i < 20; ++i) {
+            calls->push_back(c->call_tool("hello"));
+            connects->push_back(c->connect());
+        }
+        std::thread caller([calls] {
+            for (auto& each : *calls) outcome_of(std::move(each));
+        });
+        std::thread connecter([connects] {
+            for (auto& each : *connects) outcome_of(std::move(each));
+        });
+        c.reset();
+        caller.join();
+        connecter.join();
+    }
+}
+
+TEST_CASE("G3, G4: a client that is destroyed by a callback of its own, on its own thread") {
+    for (int round = 0; round < 20; ++round) {
+        silent_server s;
+        std::promise<void> gone;
+        std::unique_ptr<client> c;
+        client_options options;
+        call_options how;
+        auto destroyed = std::make_shared<std::atomic<bool>>(false);
+        options.on_disconnected = [&gone](const disconnection&) { gone.set_value(); };
+        c = std::make_unique<client>(server_target(s.server), options);
+        REQUIRE(outcome_of(c->connect()) == "done");
+        auto inside = [&]() -> task<void> {
+            // A coroutine on the client's own loop.
+            co_await c->ping();
+        };
+        REQUIRE(outcome_of(inside()) == "done");
+        std::string late;
+        auto waits = std::make_shared<task<tool_result>>(c->call_tool("wait"));
+        std::thread other([&late, waits] { late = outcome_of(std::move(*waits)); });
+        while (s.arrived < 1) std::this_thread::yield();
+        auto loop = client_access::loop_of(*c);
+        loop->post([&] { c.reset(); });
+        other.join();
+        gone.get_future().wait();
+        CHECK(late == "connection closed");
+    }
+}
+
+TEST_CASE("D7: a token that is fired on any thread gives the call up") {
+    silent_server s;
+    client c(server_target(s.server));
+    REQUIRE(outcome_of(c.connect()) == "done");
+    spoke(c.server().protocol_version);
+    for (int round = 0; round < 100; ++round) {
+        std::stop_source stop;
+        int before = s.arrived;
+        std::string text;
+        std::thread other([&] { text = outcome_of(c.call_tool("wait", {}, call_options(stop.get_token()))); });
+        if (round % 2 == 0) {
+            while (s.arrived == before) std::this_thread::yield();
+        }
+        stop.request_stop();
+        other.join();
+        CHECK(text == "cancelled");
+    }
+    CHECK(outcome_of(c.call_tool("hello")) == "done");
+}

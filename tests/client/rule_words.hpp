@@ -1,0 +1,85 @@
+#pragma once
+
+// Words for tests that go through several revisions.
+
+#include "support/client_harness.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace keel::test {
+
+inline constexpr const char* modern = "2026-07-28";
+
+inline const std::vector<std::string> every_revision = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", modern};
+inline const std::vector<std::string> older_revisions = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
+
+inline std::vector<std::string> revisions_from(std::string_view first) {
+    std::vector<std::string> all;
+    for (const std::string& each : every_revision) {
+        if (each >= first) all.push_back(each);
+    }
+    return all;
+}
+
+inline std::vector<std::string> older_revisions_from(std::string_view first) {
+    std::vector<std::string> all;
+    for (const std::string& each : older_revisions) {
+        if (each >= first) all.push_back(each);
+    }
+    return all;
+}
+
+/// A result of this revision: in 2026-07-28 with what every one has.
+inline json::value result_in(std::string_view revision, std::string_view members) {
+    json::value r = json::parse(members);
+    if (revision != modern) return r;
+    if (!r.contains("resultType")) r.set("resultType", "complete");
+    if (!r.contains("ttlMs")) r.set("ttlMs", 0);
+    if (!r.contains("cacheScope")) r.set("cacheScope", "private");
+    return r;
+}
+
+inline json::value text_result(std::string_view revision, std::string_view text) {
+    json::value block = json::object({{"type", "text"}});
+    block.set("text", text);
+    json::value r = json::object();
+    r.set("content", json::array({block}));
+    if (revision == modern) r.set("resultType", "complete");
+    return r;
+}
+
+/// A result with questions (2026-07-28).
+inline json::value questions(std::string_view input_requests, std::string_view state = {}) {
+    json::value r = json::object({{"resultType", "input_required"}});
+    if (!input_requests.empty()) r.set("inputRequests", json::parse(input_requests));
+    if (!state.empty()) r.set("requestState", state);
+    return r;
+}
+
+/// Asks the client something in the way of the revision: by a request, or by a round of a call. What it said: {"result":…} or {"error":…},
+/// or, of a call that has failed for it, {"failed":…}.
+inline json::value ask_client(client_under_test& t, std::string_view revision, std::string_view method,
+                              const json::value& params = {}) {
+    if (revision != modern) {
+        t.ask("question", method, params);
+        return t.next();
+    }
+    outcome_of_task& call = t.run(t.client->call_tool("asks"));
+    json::value question = json::object({{"method", method}});
+    if (!params.is_null()) question.set("params", params);
+    json::value result = json::object({{"resultType", "input_required"}});
+    result.set("inputRequests", json::object({{"question", question}}));
+    t.answer(t.expect("tools/call"), result);
+    if (call.failed) return json::object({{"failed", call.text}});
+    json::value retry = t.next();
+    t.answer(retry, text_result(modern, "ok"));
+    CHECK(call.text == "ok");
+    return json::object({{"result", retry["params"]["inputResponses"]["question"]}});
+}
+
+/// "3", for a list of three.
+inline auto count_of = [](const auto& list) { return std::to_string(list.size()); };
+
+}  // namespace keel::test

@@ -1,0 +1,242 @@
+// A server that wants the client's model to write something, or to know where it may work.
+
+#include "rule_words.hpp"
+
+using namespace keel;
+using namespace keel::test;
+
+namespace {
+
+json::value question(std::string_view more = {}) {
+    return json::parse(R"({"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":50)" +
+                       std::string(more) + "}");
+}
+
+client_options answering(std::function<sampling_result(const sampling_request&)> f, bool with_tools = false) {
+    client_options options;
+    options.sampling_with_tools = with_tools;
+    options.on_sampling = [f](sampling_request r) -> task<sampling_result> { co_return f(r); };
+    return options;
+}
+
+sampling_result hello(const sampling_request&) { return sampling_result(content("hello"), "model-1", "endTurn"); }
+
+std::string declared(const json::value& request, std::string_view what) {
+    const json::value* in_meta = request["params"]["_meta"].find("io.modelcontextprotocol/clientCapabilities");
+    const json::value& can = in_meta ? *in_meta : request["params"]["capabilities"];
+    return can.contains(what) ? json::to_string(can[what]) : "none";
+}
+
+/// What the first message of a client with these options declares.
+std::string declared_first(client_options options, const std::string& revision, std::string_view what) {
+    if (revision != modern) options.version = revision;
+    client_under_test t(options);
+    outcome_of_task& o = t.run(t.client->connect());
+    json::value first = t.next();
+    std::string text = declared(first, what);
+    t.answer(first, revision == modern
+                        ? result_in(modern, R"({"supportedVersions":["2026-07-28"],"capabilities":{}})")
+                        : json::parse(R"({"protocolVersion":")" + revision +
+                                      R"(","capabilities":{},"serverInfo":{"name":"s","version":"1"}})"));
+    spoke(revision);
+    CHECK(o.text == "done");
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("SAM-01: sampling is declared where there is a handler, and tools in it where it knows them") {
+    for (const std::string& revision : every_revision) {
+        CHECK(declared_first({}, revision, "sampling") == "none");
+        CHECK(declared_first(answering(hello), revision, "sampling") == "{}");
+        std::string with_tools = declared_first(answering(hello, true), revision, "sampling");
+        if (revision >= "2025-11-25") CHECK(with_tools == R"({"tools":{}})");
+    }
+}
+
+TEST_CASE("SAM-01: a question is answered, in every revision in its form") {
+    for (const std::string& revision : every_revision) {
+        sampling_request seen;
+        client_under_test t(answering([&](const sampling_request& r) {
+            seen = r;
+            return hello(r);
+        }));
+        t.connect(revision);
+        json::value said = ask_client(
+            t, revision, "sampling/createMessage",
+            question(R"(,"systemPrompt":"be brief","temperature":0.5,"stopSequences":["."],"metadata":{"a":1})"));
+        CHECK(said["result"]["role"].if_string() == "assistant");
+        CHECK(said["result"]["content"]["text"].if_string() == "hello");
+        CHECK(said["result"]["model"].if_string() == "model-1");
+        CHECK(said["result"]["stopReason"].if_string() == "endTurn");
+        CHECK(seen.max_tokens == 50);  // SAM-06: it is the handler that keeps to it
+        CHECK(seen.system_prompt == "be brief");
+        CHECK(seen.messages.at(0).content.at(0).text() == "hi");
+    }
+}
+
+TEST_CASE(
+    "SAM-01, LIFE-04: an answer of several blocks, or of kinds that a revision does not know, is sent in the form it "
+    "has") {
+    for (const std::string& revision : every_revision) {
+        client_under_test t(answering([](const sampling_request&) {
+            sampling_result r(content("one"), "m");
+            r.content.push_back(content::audio("AAAA", "audio/wav"));
+            return r;
+        }));
+        t.connect(revision);
+        json::value said = ask_client(t, revision, "sampling/createMessage", question());
+        INFO(revision << ": " << json::to_string(said));
+        // That it is valid is seen by client_check; here, that nothing was lost without a word.
+        CHECK(said.contains("result") == (revision >= "2025-11-25"));
+    }
+}
+
+TEST_CASE("SAM-03: tools that were not declared are an error") {
+    for (const std::string& revision : revisions_from("2025-11-25")) {
+        for (const char* more : {R"(,"tools":[])", R"(,"toolChoice":{"mode":"auto"})"}) {
+            client_under_test t(answering(hello));
+            t.connect(revision);
+            json::value said = ask_client(t, revision, "sampling/createMessage", question(more));
+            if (revision == modern) CHECK(said["failed"].is_string());
+            else CHECK(said["error"]["code"].if_int() == -32602);
+        }
+    }
+}
+
+TEST_CASE(
+    "SAM-04, SAM-05, SAM-09: conversations whose tool results are mixed or missing are refused, good ones are not") {
+    constexpr const char* use =
+        R"({"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]})";
+    constexpr const char* answer = R"({"type":"tool_result","toolUseId":"1","content":[]})";
+    auto conversation = [&](const std::string& last) {
+        return json::parse(R"({"maxTokens":1,"tools":[{"name":"t","inputSchema":{"type":"object"}}],
+            "messages":[{"role":"user","content":{"type":"text","text":"hi"}},)" +
+                           std::string(use) + "," + last + "]}");
+    };
+    const std::string mixed = R"({"role":"user","content":[{"type":"text","text":"x"},)" + std::string(answer) + "]}";
+    const std::string missing = R"({"role":"user","content":{"type":"text","text":"x"}})";
+    const std::string good = R"({"role":"user","content":[)" + std::string(answer) + "]}";
+    for (const std::string& revision : revisions_from("2025-11-25")) {
+        for (const std::string& last : {mixed, missing}) {
+            client_under_test t(answering(hello, true));
+            t.connect(revision);
+            json::value said = ask_client(t, revision, "sampling/createMessage", conversation(last));
+            if (revision == modern) CHECK(said["failed"].is_string());
+            else CHECK(said["error"]["code"].if_int() == -32602);
+        }
+        client_under_test t(answering(hello, true));
+        t.connect(revision);
+        CHECK(ask_client(t, revision, "sampling/createMessage", conversation(good)).contains("result"));
+    }
+}
+
+TEST_CASE("SAM-07: hints reach the handler in their order") {
+    for (const std::string& revision : every_revision) {
+        std::string seen;
+        client_under_test t(answering([&](const sampling_request& r) {
+            for (const auto& each : r.model_preferences->hints) seen += each.name + " ";
+            return hello(r);
+        }));
+        t.connect(revision);
+        ask_client(t, revision, "sampling/createMessage",
+                   question(R"(,"modelPreferences":{"hints":[{"name":"b"},{},{"name":"a"},{"name":"b"}]})"));
+        CHECK(seen == "b  a b ");
+    }
+}
+
+TEST_CASE("SAM-09: a user who does not want it is told of with -1") {
+    for (const std::string& revision : older_revisions) {
+        client_under_test t(answering([](const sampling_request&) -> sampling_result {
+            throw keel::error(-1, "User rejected sampling request");
+        }));
+        t.connect(revision);
+        json::value said = ask_client(t, revision, "sampling/createMessage", question());
+        CHECK(json::to_string(said["error"]) == R"({"code":-1,"message":"User rejected sampling request"})");
+    }
+}
+
+TEST_CASE("SAM-10: nothing of one question is in the next") {
+    std::vector<std::size_t> sizes;
+    client_under_test t(answering([&](const sampling_request& r) {
+        sizes.push_back(r.messages.size());
+        return hello(r);
+    }));
+    t.connect(modern);
+    for (int i = 0; i < 3; ++i) ask_client(t, modern, "sampling/createMessage", question());
+    CHECK(sizes == std::vector<std::size_t>{1, 1, 1});
+}
+
+TEST_CASE("SAM-13: the _meta of tool uses and their results is kept, both ways") {
+    for (const std::string& revision : revisions_from("2025-11-25")) {
+        std::string seen;
+        client_under_test t(answering(
+            [&](const sampling_request& r) {
+                for (const auto& m : r.messages) {
+                    for (const content& c : m.content) seen += json::to_string(c.as_block()["_meta"]);
+                }
+                sampling_result result(r.messages.at(1).content.at(0), "m", "toolUse");
+                return result;
+            },
+            true));
+        t.connect(revision);
+        json::value said = ask_client(t, revision, "sampling/createMessage", json::parse(R"({"maxTokens":1,
+            "tools":[{"name":"t","inputSchema":{"type":"object"}}],"messages":[{"role":"user","content":{"type":"text","text":"hi"}},
+            {"role":"assistant","content":{"type":"tool_use","id":"1","name":"t","input":{},"_meta":{"a.b/c":1}}},
+            {"role":"user","content":{"type":"tool_result","toolUseId":"1","content":[],"_meta":{"a.b/d":2}}}]})"));
+        CHECK(seen == R"(null{"a.b/c":1}{"a.b/d":2})");
+        CHECK(json::to_string(said["result"]["content"]["_meta"]) == R"({"a.b/c":1})");
+    }
+}
+
+TEST_CASE("ROOT-01, ROOT-03, ROOT-04: roots are declared and told where there are any to tell, as they were given") {
+    for (const std::string& revision : every_revision) {
+        client_options options;
+        CHECK(declared_first(options, revision, "roots") == "none");
+        root r;
+        r.uri = "file:///home/me/project";
+        r.name = "project";
+        options.roots = std::vector<root>{r};
+        CHECK(declared_first(options, revision, "roots") == (revision == modern ? "{}" : R"({"listChanged":true})"));
+        client_under_test t(options);
+        t.connect(revision);
+        CHECK(json::to_string(ask_client(t, revision, "roots/list")["result"]) ==
+              R"({"roots":[{"uri":"file:///home/me/project","name":"project"}]})");
+        client_under_test without;
+        without.connect(revision);
+        json::value said = ask_client(without, revision, "roots/list");
+        if (revision == modern) CHECK(said["failed"].is_string());
+        else CHECK(said["error"]["code"].if_int() == -32601);
+    }
+}
+
+TEST_CASE("ROOT-01: a root that is not a file: URI is refused") {
+    for (const char* uri : {"https://example.com/", "/home/me", "", "FILE", "file:"}) {
+        root r;
+        r.uri = uri;
+        client_options options;
+        options.roots = std::vector<root>{r};
+        CHECK_THROWS_AS(client_under_test{options}, std::invalid_argument);
+        client_under_test t;
+        t.connect(modern);
+        CHECK_THROWS_AS(t.client->set_roots({r}), std::invalid_argument);
+    }
+}
+
+TEST_CASE("ROOT-02: a change of roots is told, and the next list has it; in 2026-07-28 there is nobody to tell") {
+    for (const std::string& revision : every_revision) {
+        client_options options;
+        options.roots.emplace();
+        client_under_test t(options);
+        t.connect(revision);
+        CHECK(json::to_string(ask_client(t, revision, "roots/list")["result"]) == R"({"roots":[]})");
+        root r;
+        r.uri = "file:///new";
+        t.client->set_roots({r});
+        t.loop->run();
+        if (revision != modern) t.expect("notifications/roots/list_changed");
+        CHECK(t.silent());
+        CHECK(json::to_string(ask_client(t, revision, "roots/list")["result"]) ==
+              R"({"roots":[{"uri":"file:///new"}]})");
+    }
+}

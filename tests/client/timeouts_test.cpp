@@ -1,0 +1,187 @@
+// Time: what a client waits for, and for how long (LIFECYCLE D4, D5, D12, B10).
+
+#include "client/lifecycle_slow_link.hpp"
+#include "client/lifecycle_words.hpp"
+
+using namespace keel;
+using namespace keel::test;
+
+TEST_CASE("D4: a call without an answer in time fails as such, and is cancelled once") {
+    for (const char* version : both_eras) {
+        client_under_test t;
+        t.connect(version);
+        outcome_of_task& o = t.run(t.client->call_tool("x"));
+        json::value request = t.expect("tools/call");
+        t.advance(59s);
+        CHECK(!o.done());
+        t.advance(2s);
+        CHECK(o.kind == error_kind::timed_out);
+        CHECK(o.code == 0);  // no code that a server could have sent
+        expect_cancel(t, request);
+        t.advance(1h);
+        CHECK(t.silent());
+    }
+}
+
+TEST_CASE("D4: a call may have times of its own, also none at all") {
+    client_under_test t;
+    t.connect("2025-11-25");
+    call_options quick(1s);
+    call_options patient(duration::max());
+    patient.total = duration::max();
+    outcome_of_task& first = t.run(t.client->call_tool("quick", {}, quick));
+    outcome_of_task& second = t.run(t.client->call_tool("patient", {}, patient));
+    json::value quick_request = t.expect("tools/call");
+    json::value patient_request = t.expect("tools/call");
+    t.advance(1s);
+    CHECK(first.kind == error_kind::timed_out);
+    expect_cancel(t, quick_request);
+    t.advance(1000h);
+    CHECK(!second.done());
+    t.answer(patient_request, text_result("at last"));
+    CHECK(second.text == "at last");
+}
+
+TEST_CASE("D4: every kind of call has its time") {
+    for (const char* version : both_eras) {
+        client_under_test t;
+        t.connect(version);
+        auto nothing = [](const auto&) { return std::string("answered"); };
+        subscription_request all;
+        all.tools = true;
+        all.uris = {"file:///x"};
+        std::vector<outcome_of_task*> calls = {
+            &t.run(t.client->call_tool("x")),
+            &t.run(t.client->ping()),
+            &t.run(t.client->request("x/y")),
+            &t.run(t.client->list_tools(), nothing),
+            &t.run(t.client->list_resources(), nothing),
+            &t.run(t.client->list_resource_templates(), nothing),
+            &t.run(t.client->list_prompts(), nothing),
+            &t.run(t.client->read_resource("file:///x"), nothing),
+            &t.run(t.client->get_prompt("p"), nothing),
+            &t.run(t.client->complete_prompt("p", "a", ""), nothing),
+            &t.run(t.client->request_once("tools/call", json::object({{"name", "x"}})), nothing),
+            &t.run(t.client->subscribe(all), nothing),
+        };
+        t.advance(61s);
+        for (outcome_of_task* each : calls) CHECK(each->kind == error_kind::timed_out);
+        // A request and its cancel for each; the subscription of the older era is taken back by a request of its own.
+        std::size_t requests = 0;
+        std::size_t cancels = 0;
+        for (json::value m = t.next(); !m.is_null(); m = t.next()) {
+            bool cancel = m["method"].if_string() == "notifications/cancelled";
+            (cancel ? cancels : requests) += m["method"].if_string() != "resources/unsubscribe";
+        }
+        CHECK(requests == calls.size());
+        CHECK(cancels == calls.size());
+    }
+}
+
+TEST_CASE("D12: progress keeps a call alive, though not for ever") {
+    for (const char* version : both_eras) {
+        client_under_test t;
+        t.connect(version);
+        outcome_of_task& o = t.run(t.client->call_tool("x"));  // nobody listens: the token is sent all the same
+        json::value request = t.expect("tools/call");
+        REQUIRE(!request["params"]["_meta"]["progressToken"].is_null());
+        int reports = 0;
+        for (; reports < 30; ++reports) {
+            t.advance(59s);
+            t.notify("notifications/progress", progress_params(request, reports));
+        }
+        CHECK(!o.done());
+        for (; !o.done() && reports < 100; ++reports) {
+            t.advance(59s);
+            t.notify("notifications/progress", progress_params(request, reports));
+        }
+        CHECK(reports == 31);  // 30 minutes in all
+        CHECK(o.kind == error_kind::timed_out);
+        expect_cancel(t, request);
+        CHECK(t.silent());
+    }
+}
+
+TEST_CASE("B10, D5: an initialize that is not answered is not cancelled, and its connection is closed") {
+    for (int how = 0; how < 3; ++how) {
+        client_options options;
+        options.mode = protocol_mode::legacy;
+        client_under_test t(options);
+        outcome_of_task& o = t.run(t.client->connect());
+        t.expect("initialize");
+        spoke("2025-11-25");
+        if (how == 0) t.advance(31s);
+        if (how == 1) t.abandon(o);
+        if (how == 2) t.run(t.client->close());
+        INFO(how);
+        CHECK(o.done());
+        CHECK(o.text == (how == 0   ? "timed out: a script did not introduce itself in time"
+                         : how == 1 ? "cancelled"
+                                    : "connection closed: closed while connecting"));
+        CHECK(t.silent());
+        t.advance(10s);
+        CHECK(t.wire().closed());
+        CHECK(!t.client->connected());
+    }
+}
+
+TEST_CASE("B10: a server that cancels the handshake has cancelled nothing") {
+    client_options options;
+    options.mode = protocol_mode::legacy;
+    client_under_test t(options);
+    outcome_of_task& o = t.run(t.client->connect());
+    json::value init = t.expect("initialize");
+    t.notify("notifications/cancelled", cancel_params(init["id"]));
+    CHECK(!o.done());
+    t.answer(
+        init,
+        json::parse(R"({"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}})"));
+    spoke("2025-11-25");
+    CHECK(o.text == "done");
+    t.expect("notifications/initialized");
+}
+
+TEST_CASE("D4: connecting has one bound for everything, also with a server that says nothing at all") {
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.expect("server/discover");
+    t.advance(5s);
+    t.expect("initialize");  // silence is the older era's
+    t.advance(24s);
+    CHECK(!o.done());
+    t.advance(2s);
+    CHECK(o.kind == error_kind::timed_out);
+    t.advance(10s);
+    CHECK(t.wire().closed());
+}
+
+TEST_CASE("D4: a connection that is never made is given up in time") {
+    client_under_test t;
+    auto slow = make_slow(t);
+    slow->slow_to_come = true;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.advance(29s);
+    CHECK(!o.done());
+    t.advance(2s);
+    CHECK(o.kind == error_kind::timed_out);
+}
+
+TEST_CASE("D4: a server that gives no sign of life is lost, one that gives any is not") {
+    client_options options;
+    options.keep_alive = 10s;
+    client_under_test t(options);
+    t.connect("2025-11-25");
+    for (int i = 0; i < 5; ++i) {
+        t.advance(10s);
+        t.answer(t.expect("ping"), json::object());
+    }
+    outcome_of_task& o = t.run(t.client->call_tool("x"));
+    t.expect("tools/call");
+    t.advance(10s);
+    t.expect("ping");
+    CHECK(t.client->connected());
+    t.advance(10s);
+    CHECK(!t.client->connected());
+    CHECK(o.kind == error_kind::closed);
+    CHECK(o.text.find("sign of life") != std::string::npos);
+}

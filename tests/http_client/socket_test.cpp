@@ -1,0 +1,282 @@
+#include "http_client/exchange.hpp"
+#include "http_client/local_server.hpp"
+#include "support/real_loops.hpp"
+
+#include <array>
+
+using namespace keel;
+using keel::test::exchange;
+using keel::test::heard;
+using keel::test::local_server;
+
+namespace {
+
+template <class Loop>
+struct world {
+    Loop on;
+    http::pool_options options;
+    std::unique_ptr<http::transfer_pool> pool;
+
+    void open(std::string url) {
+        options.url = std::move(url);
+        options.environment = [](const char*) { return std::optional<std::string>(); };
+        pool = http::transfer_pool::create(on.shared, options);
+    }
+    void finish(heard& h) {
+        on.until([&] { return !h.outcome.empty(); });
+    }
+    ~world() {
+        pool.reset();
+        on.poll();
+    }
+};
+
+/// Answers "hi" to every request with an empty body.
+void polite(local_server::visit& v) {
+    while (v.input.find("\r\n\r\n") != std::string::npos) {
+        v.input.erase(0, v.input.find("\r\n\r\n") + 4);
+        v.say(exchange::ok("hi"));
+    }
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("requests over a socket use one connection again and again", Loop, test::on_epoll, test::on_asio) {
+    world<Loop> w;
+    local_server server(w.on.loop(), polite);
+    w.open("http://127.0.0.1:" + server.port() + "/mcp");
+    for (int i = 0; i != 10; ++i) {
+        heard h;
+        w.pool->start(exchange::get(), h);
+        w.finish(h);
+        CHECK(h.outcome == "end");
+        CHECK(h.body == "hi");
+    }
+    CHECK(server.visits.size() == 1);
+    CHECK(w.pool->count().opened == 1);
+}
+
+TEST_CASE("a name is looked up") {
+    world<test::on_epoll> w;
+    local_server server(w.on.loop(), polite);
+    w.open("http://localhost:" + server.port() + "/mcp");
+    heard h;
+    w.pool->start(exchange::get(), h);
+    w.finish(h);
+    CHECK(h.outcome == "end");
+}
+
+TEST_CASE("nobody listens: not_sent, with the reason") {
+    world<test::on_epoll> w;
+    std::string port;
+    {
+        local_server gone(w.on.loop(), polite);
+        port = gone.port();
+    }
+    w.open("http://127.0.0.1:" + port + "/mcp");
+    heard h;
+    w.pool->start(exchange::get(), h);
+    w.finish(h);
+    CHECK(h.outcome == "not_sent");
+    CHECK(h.why.find("refused") != std::string::npos);
+}
+
+TEST_CASE("a server that restarts: the idle connection is dropped, the next request has a new one") {
+    world<test::on_epoll> w;
+    local_server server(w.on.loop(), polite);
+    w.open("http://127.0.0.1:" + server.port() + "/mcp");
+    heard first;
+    w.pool->start(exchange::get(), first);
+    w.finish(first);
+    server.visits[0]->close();
+    w.on.until([&] { return w.pool->count().connections == 0; });
+    heard second;
+    w.pool->start(exchange::get(), second);
+    w.finish(second);
+    CHECK(second.outcome == "end");
+    CHECK(server.visits.size() == 2);
+}
+
+TEST_CASE("an early refusal of a large request is heard, though the server reads no more") {
+    world<test::on_epoll> w;
+    bool told = false;
+    local_server server(w.on.loop(), [&](local_server::visit& v) {
+        if (std::exchange(told, true)) return;
+        v.say("HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 3\r\n\r\nbig");
+        v.close();
+    });
+    w.open("http://127.0.0.1:" + server.port() + "/mcp");
+    heard h;
+    w.pool->start(exchange::post(std::string(64 << 20, 'x')), h);
+    w.finish(h);
+    CHECK(h.outcome == "end");
+    CHECK(h.status == 413);
+    CHECK(h.body == "big");
+}
+
+TEST_CASE("a large request and a large response, with pauses in between") {
+    world<test::on_epoll> w;
+    const std::size_t size = 8 << 20;
+    local_server server(w.on.loop(), [&](local_server::visit& v) {
+        const std::size_t head = v.input.find("\r\n\r\n");
+        if (head == v.input.npos || v.input.size() < head + 4 + size) return;
+        v.say(exchange::ok(v.input.substr(head + 4)));
+        v.input.clear();
+    });
+    w.open("http://127.0.0.1:" + server.port() + "/mcp");
+    std::string body(size, 'x');
+    for (std::size_t i = 0; i < size; i += 4096) body[i] = static_cast<char>('a' + i / 4096 % 26);
+    heard h;
+    http::transfer_pool::id id = 0;
+    h.at_body = [&] {
+        if (h.pieces % 5 != 0) return;
+        w.pool->pause(id, true);
+        w.on.shared->post([&] { w.pool->pause(id, false); });
+    };
+    id = w.pool->start(exchange::post(body), h);
+    w.finish(h);
+    CHECK(h.outcome == "end");
+    CHECK(h.body == body);
+    CHECK(w.pool->count().idle == 1);
+}
+
+TEST_CASE("a cancelled transfer is seen by the server") {
+    world<test::on_epoll> w;
+    local_server server(w.on.loop(), [](local_server::visit& v) {
+        v.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n");
+    });
+    w.open("http://127.0.0.1:" + server.port() + "/mcp");
+    heard h;
+    auto id = w.pool->start(exchange::get(), h);
+    w.on.until([&] { return h.body == "hi"; });
+    w.pool->cancel(id);
+    w.on.until([&] { return server.visits[0]->ended || server.visits[0]->broken; });
+    CHECK(h.outcome.empty());
+}
+
+TEST_CASE_TEMPLATE("https, used again and again", Loop, test::on_epoll, test::on_asio) {
+    test::scratch_folder folder;
+    const tls::tls_files files = test::make_server_certificate(folder, "DNS:localhost");
+    world<Loop> w;
+    local_server server(w.on.loop(), polite, &files);
+    w.options.ca_file = files.certificate_chain;
+    w.open("https://localhost:" + server.port() + "/mcp");
+    std::array<heard, 3> together;
+    for (heard& each : together) w.pool->start(exchange::get(), each);
+    for (heard& each : together) {
+        w.finish(each);
+        CHECK(each.outcome == "end");
+        CHECK(each.why == "");
+    }
+    for (int i = 0; i != 5; ++i) {
+        heard h;
+        w.pool->start(exchange::get(), h);
+        w.finish(h);
+        CHECK(h.body == "hi");
+    }
+    // One that is ready early may serve those who still wait for theirs.
+    CHECK(server.visits.size() <= 3);
+    CHECK(w.pool->count().opened <= 3);
+}
+
+TEST_CASE("https that cannot be trusted is not_sent: the server has seen no request") {
+    test::scratch_folder folder;
+    std::string host = "DNS:localhost";
+    std::string reason;
+    bool trusts = true;
+    SUBCASE("another host") {
+        host = "DNS:example.com";
+        reason = "localhost";
+    }
+    SUBCASE("nobody we know") {
+        trusts = false;
+        reason = "certificate";
+    }
+    const tls::tls_files files = test::make_server_certificate(folder, host);
+    world<test::on_epoll> w;
+    local_server server(w.on.loop(), polite, &files);
+    if (trusts) w.options.ca_file = files.certificate_chain;
+    w.open("https://localhost:" + server.port() + "/mcp");
+    heard h;
+    w.pool->start(exchange::get(), h);
+    w.finish(h);
+    CHECK(h.outcome == "not_sent");
+    CAPTURE(h.why);
+    CHECK(h.why.find(reason) != std::string::npos);
+    for (auto& each : server.visits) CHECK(each->input.empty());
+}
+
+TEST_CASE("https to a port that speaks plain HTTP, and the other way round") {
+    test::scratch_folder folder;
+    const tls::tls_files files = test::make_server_certificate(folder, "DNS:localhost");
+    world<test::on_epoll> w;
+    heard h;
+    SUBCASE("plain") {
+        local_server server(w.on.loop(), [](local_server::visit& v) {
+            v.say("HTTP/1.1 400 Bad Request\r\n\r\n");
+            v.close();
+        });
+        w.open("https://127.0.0.1:" + server.port() + "/mcp");
+        w.pool->start(exchange::get(), h);
+        w.finish(h);
+        CHECK(h.outcome == "not_sent");
+    }
+    SUBCASE("TLS") {
+        local_server server(w.on.loop(), polite, &files);
+        w.open("http://127.0.0.1:" + server.port() + "/mcp");
+        w.pool->start(exchange::get(), h);
+        w.finish(h);
+        CHECK(h.status == 400);
+        CHECK(h.outcome == "end");
+    }
+}
+
+TEST_CASE("https through a proxy") {
+    test::scratch_folder folder;
+    const tls::tls_files files = test::make_server_certificate(folder, "DNS:example.com");
+    world<test::on_epoll> w;
+    local_server server(w.on.loop(), polite, &files);
+    test::local_proxy proxy(w.on.loop(), static_cast<std::uint16_t>(std::stoi(server.port())));
+    w.options.ca_file = files.certificate_chain;
+    w.options.proxy = "http://127.0.0.1:" + std::to_string(proxy.port());
+    w.open("https://example.com/mcp");
+    for (int i = 0; i != 5; ++i) {
+        heard h;
+        w.pool->start(exchange::get(), h);
+        w.finish(h);
+        CHECK(h.body == "hi");
+        CHECK(h.why == "");
+    }
+    CHECK(proxy.asked == std::vector<std::string>{"CONNECT example.com:443 HTTP/1.1"});
+    CHECK(server.visits.size() == 1);
+}
+
+TEST_CASE("from http to https of the same host, with the whole way") {
+    test::scratch_folder folder;
+    const tls::tls_files files = test::make_server_certificate(folder, "DNS:localhost");
+    world<test::on_epoll> w;
+    std::string seen;
+    local_server secure(
+        w.on.loop(),
+        [&](local_server::visit& v) {
+            seen = v.input;
+            polite(v);
+        },
+        &files);
+    local_server plain(w.on.loop(), [&](local_server::visit& v) {
+        v.input.clear();
+        v.say("HTTP/1.1 308 Moved\r\nLocation: https://localhost:" + secure.port() +
+              "/new\r\nContent-Length: 0\r\n\r\n");
+    });
+    w.options.ca_file = files.certificate_chain;
+    w.open("http://localhost:" + plain.port() + "/mcp");
+    heard h;
+    http::outgoing what = exchange::get();
+    what.headers = {{"Authorization", "Bearer secret"}, {"Accept", "x"}};
+    w.pool->start(std::move(what), h);
+    w.finish(h);
+    CHECK(h.outcome == "end");
+    CHECK(h.body == "hi");
+    CHECK(seen == "GET /new HTTP/1.1\r\nHost: localhost:" + secure.port() + "\r\nAccept: x\r\n\r\n");
+    CHECK(w.pool->count().idle == 2);
+}

@@ -1,0 +1,243 @@
+// A server that forgets its session (D18).
+
+#include "link_under_test.hpp"
+
+using namespace keel;
+using namespace keel::test;
+
+namespace {
+
+/// What a client does when its session is lost.
+void renew(link_under_test& t, std::string_view session = "s-2") {
+    t.link->speak(false, "");
+    auto opening = t.ask("initialize");
+    REQUIRE(t.on->last().shown() == "POST initialize");
+    CHECK_FALSE(t.on->last().has("Mcp-Session-Id"));  // LHTTP-11
+    t.on->answer(t.on->last(), "{}", {{"mcp-session-id", std::string(session)}});
+    REQUIRE(opening->ends == 1);
+    t.speak(false, legacy_version);
+    t.peer->notify("notifications/initialized", "{}", false);
+    t.link->session_renewed(true);
+    auto& initialized = *t.on->all("POST notifications/initialized").back();
+    CHECK(initialized.header("Mcp-Session-Id") == session);
+    t.on->accept(initialized);
+}
+
+}  // namespace
+
+TEST_CASE("D18, LHTTP-11: after a 404 the request is sent once more, in a new session") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    auto call = t.ask("a", R"({"x":1})");
+    std::string body = t.on->last().what.body;
+    t.on->reply(t.on->last(), 404, "text/plain", "no such session");
+    CHECK(t.sessions_lost == 1);
+    CHECK(call->ends == 0);
+    renew(t);
+    REQUIRE(t.on->all("POST a").size() == 2);
+    seen_request& again = *t.on->all("POST a")[1];
+    CHECK(again.what.body == body);
+    CHECK(again.header("Mcp-Session-Id") == "s-2");
+    t.on->answer(again, R"({"done":true})");
+    CHECK(call->outcome == R"({"done":true})");
+}
+
+TEST_CASE("D18: ten requests that meet a dead session make one new one, and each is sent once more") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    std::vector<std::shared_ptr<asked>> calls;
+    for (int i = 0; i < 10; ++i) calls.push_back(t.ask("a"));
+    auto posts = t.on->all("POST a");
+    // Some come before the new session is there, some after its initialize was answered.
+    for (std::size_t i = 0; i < 6; ++i) t.on->reply(*posts[i], 404, "", "");
+    t.link->speak(false, "");
+    auto opening = t.ask("initialize");
+    seen_request& initialize = t.on->last();
+    for (std::size_t i = 6; i < 8; ++i) t.on->reply(*posts[i], 404, "", "");
+    t.on->answer(initialize, "{}", {{"mcp-session-id", "s-2"}});
+    t.speak(false, legacy_version);
+    for (std::size_t i = 8; i < 10; ++i) t.on->reply(*posts[i], 404, "", "");
+    t.peer->notify("notifications/initialized", "{}", false);
+    t.link->session_renewed(true);
+    t.on->accept(*t.on->all("POST notifications/initialized").back());
+    CHECK(t.sessions_lost == 1);
+    CHECK(t.on->all("POST initialize").size() == 2);
+    posts = t.on->all("POST a");
+    REQUIRE(posts.size() == 20);
+    for (std::size_t i = 10; i < 20; ++i) {
+        CHECK(posts[i]->header("Mcp-Session-Id") == "s-2");
+        t.on->answer(*posts[i]);
+    }
+    for (const auto& each : calls) CHECK(each->outcome == "{}");
+}
+
+TEST_CASE("D18: what the server had begun to work on fails, what it may have refused has until the renewal") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    auto refused = t.ask("refused");
+    auto streaming = t.ask("streaming");
+    auto answered = t.ask("answered");
+    auto silent = t.ask("silent");
+    t.on->open_stream(*t.on->all("POST streaming")[0]);
+    t.on->reply(*t.on->all("POST refused")[0], 404, "", "");
+    CHECK(streaming->outcome == "session lost");
+    CHECK(t.on->all("POST streaming")[0]->cancelled);
+    CHECK(silent->ends == 0);
+    t.on->answer(*t.on->all("POST answered")[0], R"({"after":"all"})");
+    CHECK(answered->outcome == R"({"after":"all"})");  // that is the truth about it
+    renew(t);
+    CHECK(silent->outcome == "session lost");
+    CHECK(t.on->all("POST silent")[0]->cancelled);
+    t.on->answer(*t.on->all("POST refused")[1]);
+    CHECK(refused->outcome == "{}");
+}
+
+TEST_CASE("D18: what is asked meanwhile waits, and what had not left is not lost") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    auto first = t.ask("first");
+    t.on->stalled = true;
+    auto unsent = t.ask("unsent");
+    t.on->stalled = false;
+    t.on->reply(*t.on->all("POST first")[0], 404, "", "");
+    CHECK(t.on->all("POST unsent")[0]->cancelled);
+    auto meanwhile = t.ask("meanwhile");
+    t.peer->notify("notifications/meanwhile", "{}");
+    CHECK(t.on->all("POST meanwhile").empty());
+    auto changed_mind = t.ask("changed_mind");
+    changed_mind->line.stop();  // D6: it has not left
+    renew(t);
+    for (auto [method, count] : {std::pair("first", 2u), std::pair("unsent", 2u), std::pair("meanwhile", 1u)}) {
+        auto posts = t.on->all(std::string("POST ") + method);
+        REQUIRE(posts.size() == count);
+        CHECK(posts.back()->header("Mcp-Session-Id") == "s-2");
+        t.on->answer(*posts.back());
+    }
+    CHECK(t.on->all("POST notifications/meanwhile").size() == 1);
+    CHECK(t.on->all("POST changed_mind").empty());
+    CHECK(t.on->all("POST notifications/cancelled").empty());
+    CHECK(first->outcome == "{}");
+    CHECK(unsent->outcome == "{}");
+    CHECK(meanwhile->outcome == "{}");
+}
+
+TEST_CASE("D18: a second 404 for the same request is the end of it") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    auto call = t.ask("a");
+    t.on->reply(t.on->last(), 404, "", "");
+    renew(t);
+    t.on->reply(*t.on->all("POST a")[1], 404, "", "");
+    CHECK(call->outcome == "session lost");
+    CHECK(t.sessions_lost == 1);
+    // Another request begins anew.
+    auto next = t.ask("b");
+    t.on->reply(t.on->last(), 404, "", "");
+    CHECK(t.sessions_lost == 2);
+    renew(t, "s-3");
+    t.on->answer(*t.on->all("POST b")[1]);
+    CHECK(next->outcome == "{}");
+}
+
+TEST_CASE("D18: without a new session those who wait fail, and the next request tries again") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    auto call = t.ask("a");
+    t.on->reply(t.on->last(), 404, "", "");
+    auto meanwhile = t.ask("b");
+    auto opening = t.ask("initialize");
+    t.on->fail(t.on->last(), http::transfer_failure::not_sent, "refused");
+    CHECK(opening->outcome == "unavailable");
+    t.link->session_renewed(false);
+    CHECK(call->outcome == "session lost");
+    CHECK(meanwhile->outcome == "session lost");
+    auto later = t.ask("c");
+    CHECK(t.on->last().header("Mcp-Session-Id") == "s-1");
+    t.on->reply(t.on->last(), 404, "", "");
+    CHECK(t.sessions_lost == 2);
+    renew(t);
+    t.on->answer(*t.on->all("POST c")[1]);
+    CHECK(later->outcome == "{}");
+}
+
+TEST_CASE("D18: the new session may be made from inside the call that tells of the loss") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    std::shared_ptr<asked> opening;
+    t.when_session_lost = [&] { opening = t.ask("initialize"); };
+    auto call = t.ask("a");
+    t.on->reply(t.on->last(), 404, "", "");
+    REQUIRE(t.on->last().shown() == "POST initialize");
+    t.on->answer(t.on->last());  // a server without sessions now
+    t.peer->notify("notifications/initialized", "{}", false);
+    t.link->session_renewed(true);
+    t.on->accept(t.on->last());
+    seen_request& again = *t.on->all("POST a")[1];
+    CHECK_FALSE(again.has("Mcp-Session-Id"));
+    t.on->answer(again);
+    CHECK(call->outcome == "{}");
+}
+
+TEST_CASE("D18: what the client asks in its new session does not wait for the end of the renewal") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    auto call = t.ask("a");
+    t.on->reply(t.on->last(), 404, "", "");
+    auto opening = t.ask("initialize");
+    t.on->answer(t.on->last(), "{}", {{"mcp-session-id", "s-2"}});
+    t.speak(false, legacy_version);
+    t.peer->notify("notifications/initialized", "{}", false);
+    t.link->session_opened();
+    auto level = t.ask("logging/setLevel");
+    t.on->accept(*t.on->all("POST notifications/initialized").back());
+    t.on->answer(*t.on->all("POST logging/setLevel").back());
+    CHECK(level->outcome == "{}");
+    t.link->session_renewed(true);
+    REQUIRE(t.on->all("POST a").size() == 2);
+    t.on->answer(*t.on->all("POST a")[1]);
+    CHECK(call->outcome == "{}");
+    CHECK(t.on->all("GET").size() == 1);
+}
+
+TEST_CASE("D18: a 404 for a notification or an answer tells of the loss, too") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    t.peer->notify("notifications/x", "{}");
+    t.on->reply(t.on->last(), 404, "", "");
+    CHECK(t.sessions_lost == 1);
+    renew(t);
+    CHECK(t.on->all("POST notifications/x").size() == 2);
+    t.on->accept(*t.on->all("POST notifications/x")[1]);
+}
+
+TEST_CASE("a 404 without a session, for initialize, or in the modern era is only a 404") {
+    {
+        link_under_test t(legacy());
+        auto opening = t.ask("initialize");
+        t.on->reply(t.on->last(), 404, "", "");
+        CHECK(opening->http_status == 404);
+        t.shake_hands("");
+        auto call = t.ask("a");
+        t.on->reply(t.on->last(), 404, "", "");
+        CHECK(call->outcome == "rejected 0: HTTP 404 Not Found");
+        CHECK(t.sessions_lost == 0);
+    }
+    link_under_test t;
+    auto call = t.ask("a");
+    t.on->reply(t.on->last(), 404, "", "", {{"mcp-session-id", "x"}});
+    CHECK(call->outcome == "rejected 0: HTTP 404 Not Found");
+    CHECK(t.sessions_lost == 0);
+}
+
+TEST_CASE("D18: a link that closes while its session is being renewed is closed") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    auto call = t.ask("a");
+    t.on->reply(t.on->last(), 404, "", "");
+    auto meanwhile = t.ask("b");
+    t.peer->close();
+    CHECK(call->outcome == "connection closed");
+    CHECK(meanwhile->outcome == "connection closed");
+    t.link->session_renewed(true);
+    CHECK(t.on->all("POST b").empty());
+}
