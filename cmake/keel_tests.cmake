@@ -10,7 +10,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_path(KEEL_DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
 
 set(reserved_folders caller compile_fail conformance drive headers install lint subject support)
-set(thread_folders async client client_parts http http_client http_link rpc lifecycle transport server tls)
+set(thread_folders async client client_parts http rpc lifecycle transport server tls)
 
 # Helpers for all tests (tests/support/*.cpp) and doctest's own main.
 file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)

@@ -8,6 +8,7 @@
 #include <keel/loop.hpp>
 #include <keel/task.hpp>
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <optional>
@@ -42,7 +43,8 @@ struct call_options {
     bool from_cache = true;
 
     call_options() = default;
-    call_options(duration idle_time) : idle(idle_time) {}
+    template <class Number, class Unit>
+    call_options(std::chrono::duration<Number, Unit> idle_time) : idle(idle_time) {}
     call_options(std::stop_token s) : stop(std::move(s)) {}
 };
 

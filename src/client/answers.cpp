@@ -64,12 +64,12 @@ void client_engine::remember_elicitation(std::string id) {
     if (open_elicitations_.size() < most) open_elicitations_.insert(std::move(id));
 }
 
-task<json::value> client_engine::answer(std::string method, json::value params, protocol::revision rev,
-                                        std::stop_token token) {
+task<json::value> client_engine::answer(session& to, std::string method, json::value params, std::stop_token token) {
     auto self = shared_from_this();
+    const protocol::revision rev = to.revision();
     asked_by who(facts().about.name, std::move(token));
     if (method == "roots/list") {
-        if (!offers_roots()) refuse_method(method);
+        if (!offers_roots() || (!to.modern() && !to.declared_roots)) refuse_method(method);
         protocol::list_roots_result all;
         all.roots = roots();
         co_return protocol::encode_for(rev, all);

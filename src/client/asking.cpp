@@ -4,7 +4,9 @@
 #include "client/engine.hpp"
 #include "client/session.hpp"
 #include "protocol/messages.hpp"
+#include "protocol/meta_keys.hpp"
 #include "protocol/methods.hpp"
+#include "protocol/trace_context.hpp"
 
 #include <keel/context.hpp>
 
@@ -25,10 +27,25 @@ progress_report report_of(const json::value& params) {
     return r;
 }
 
+// What a caller adds to `_meta` is its own, and of the form that the protocol wants (VER-07, META-01, META-03).
+void check_meta(std::string_view key, std::string_view text) {
+    auto refuse = [&](const char* why) {
+        throw std::invalid_argument("keel: _meta: \"" + rpc::printable(key) + "\" " + why);
+    };
+    if (key == "progressToken" || key.starts_with("io.modelcontextprotocol/")) refuse("is the library's to say");
+    if (!protocol::is_valid_meta_key(key)) refuse("is no valid key");
+    bool fits = key == "traceparent"  ? protocol::is_traceparent(text)
+                : key == "tracestate" ? protocol::is_tracestate(text)
+                : key == "baggage"    ? protocol::is_baggage(text)
+                                      : true;
+    if (!fits) refuse("is not of the form that the W3C has given it");
+}
+
 void append_members(std::string& text, const json::value& object) {
     if (object.is_null()) return;
     if (!object.is_object()) throw std::invalid_argument("keel: _meta is an object");
     for (const json::member& each : object.members()) {
+        check_meta(each.key(), each.content.if_string().value_or(""));
         if (!text.empty()) text += ',';
         if (!json::write(text, each.name)) throw std::invalid_argument("keel: a key of _meta is not UTF-8");
         text += ':';
@@ -110,6 +127,11 @@ task<std::string> client_engine::text_of_loss(session_ptr s, std::string said) {
 }
 
 task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::string_view members) {
+    if (!what.feature.empty() && !s->modern() && s->revision() >= protocol::revision::r2025_06_18 &&
+        s->capabilities[what.feature].is_null()) {
+        throw keel::error(error_kind::unavailable, "the server does not offer " + std::string(what.feature),
+                          error_code::method_not_found);
+    }
     rpc::peer::call_options_with_progress how;
     how.idle = what.how.idle;
     how.total = what.how.total;
@@ -163,7 +185,7 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
         std::string problem;
         try {
             answers[key] =
-                co_await answer(std::move(method), std::move(params), s->revision(), token.source.get_token());
+                co_await answer(*s, std::move(method), std::move(params), token.source.get_token());
             co_return;
         } catch (const cancelled&) {
             throw;

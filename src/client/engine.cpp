@@ -4,6 +4,7 @@
 #include "async/epoll_loop.hpp"
 #include "async/worker_pool.hpp"
 #include "client/session.hpp"
+#include "protocol/meta_keys.hpp"
 
 #include <keel/context.hpp>
 #include <keel/version.hpp>
@@ -17,6 +18,15 @@ namespace {
 client_options made_fit(client_options o) {
     if (o.about.name.empty()) o.about.name = "keel-client";
     if (o.about.version.empty()) o.about.version = KEEL_VERSION;
+    for (const auto& [id, settings] : o.extensions) {
+        if (!protocol::is_valid_extension_id(id)) {
+            throw std::invalid_argument("keel: client extension \"" + rpc::printable(id) +
+                                        "\": an identifier has a prefix, as in com.example/name");
+        }
+        if (!settings.is_object()) {
+            throw std::invalid_argument("keel: client extension \"" + id + "\": settings must be a JSON object");
+        }
+    }
     if (o.version.empty()) return o;
     auto revision = protocol::find_revision(o.version);
     if (!revision) throw std::invalid_argument("keel: unknown revision of the protocol: " + o.version);
@@ -93,7 +103,7 @@ void client_engine::set_roots(std::vector<keel::root> now) {
     on->post([self = shared_from_this()] {
         if (!self->current_ || !self->current_->open()) return;
         if (self->current_->modern()) return self->current_->refresh_meta();
-        self->notify("notifications/roots/list_changed", {});  // ROOT-02
+        if (self->current_->declared_roots) self->notify("notifications/roots/list_changed", {});  // ROOT-02
     });
 }
 

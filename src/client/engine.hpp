@@ -38,6 +38,7 @@ struct outgoing_call {
     std::string_view name = {};  // for HTTP: what is called, read or got
     call_options how = {};
     bool progress = true;
+    std::string_view feature = {};  // what a server must have declared to be asked this (LIFE-04); "": nothing
 };
 
 /// Everything on its loop, except what says otherwise. Tasks of it keep it alive themselves.
@@ -106,7 +107,7 @@ public:
 
     // ---- what the server asks (answers.cpp) ----
     /// The bare result. Throws keel::error for what the server is told instead.
-    task<json::value> answer(std::string method, json::value params, protocol::revision rev, std::stop_token token);
+    task<json::value> answer(session& to, std::string method, json::value params, std::stop_token token);
     protocol::client_capabilities capabilities(bool modern) const;
 
     // ---- what the server tells ----
@@ -140,6 +141,7 @@ private:
     static task<void> await_answer(std::shared_ptr<client_side::listening> l);
     void drop_subscriber(session_ptr s, const client_side::subscription_state* which);
     void remember_elicitation(std::string id);
+    void add_mirrored(const session& s, outgoing_call& what, const json::value& params) const;
     worker_pool& workers();
 
     std::shared_ptr<era_memory> eras_;

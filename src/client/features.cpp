@@ -62,24 +62,28 @@ template <>
 struct list_traits<tool> {
     using result = protocol::list_tools_result;
     static constexpr std::string_view method = "tools/list";
+    static constexpr std::string_view feature = "tools";
     static std::vector<tool>& items(result& r) { return r.tools; }
 };
 template <>
 struct list_traits<resource> {
     using result = protocol::list_resources_result;
     static constexpr std::string_view method = "resources/list";
+    static constexpr std::string_view feature = "resources";
     static std::vector<resource>& items(result& r) { return r.resources; }
 };
 template <>
 struct list_traits<resource_template> {
     using result = protocol::list_resource_templates_result;
     static constexpr std::string_view method = "resources/templates/list";
+    static constexpr std::string_view feature = "resources";
     static std::vector<resource_template>& items(result& r) { return r.resource_templates; }
 };
 template <>
 struct list_traits<prompt> {
     using result = protocol::list_prompts_result;
     static constexpr std::string_view method = "prompts/list";
+    static constexpr std::string_view feature = "prompts";
     static std::vector<prompt>& items(result& r) { return r.prompts; }
 };
 
@@ -93,6 +97,7 @@ task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_o
     using traits = list_traits<T>;
     outgoing_call what;
     what.method = traits::method;
+    what.feature = traits::feature;
     what.how = std::move(how);
     json::value params;
     if (cursor) {
@@ -193,6 +198,7 @@ task<tool_result> client_engine::call_tool(std::string name, std::string members
     if (!s) s = co_await ready();
     outgoing_call what;
     what.method = "tools/call";
+    what.feature = "tools";
     what.name = name;
     what.how = std::move(how);
     what.members = std::move(members);
@@ -229,6 +235,7 @@ task<std::vector<resource_contents>> client_engine::read_resource(std::string ur
     auto self = shared_from_this();
     outgoing_call what;
     what.method = "resources/read";
+    what.feature = "resources";
     what.name = uri;
     what.how = std::move(how);
     append(what.members, "uri", uri);
@@ -244,6 +251,7 @@ task<prompt_result> client_engine::get_prompt(std::string name, std::map<std::st
     auto self = shared_from_this();
     outgoing_call what;
     what.method = "prompts/get";
+    what.feature = "prompts";
     what.name = name;
     what.how = std::move(how);
     append(what.members, "name", name);
@@ -263,6 +271,7 @@ task<completion> client_engine::complete(bool of_prompt, std::string which, std:
     auto self = shared_from_this();
     outgoing_call what;
     what.method = "completion/complete";
+    what.feature = "completions";
     what.how = std::move(how);
     json::value ref;
     ref.set("type", of_prompt ? "ref/prompt" : "ref/resource");
@@ -307,8 +316,15 @@ task<void> client_engine::set_log_level(log_level from) {
     }
     outgoing_call what;
     what.method = "logging/setLevel";
+    what.feature = "logging";
     append(what.members, "level", name_of(from));
     co_await ask(std::move(s), what);
+}
+
+// A tool that is called by its bare name wants its headers as well.
+void client_engine::add_mirrored(const session& s, outgoing_call& what, const json::value& params) const {
+    if (what.method != "tools/call" || !s.modern() || !s.via().is_http()) return;
+    for (auto& each : tools.headers_for(what.name, params["arguments"])) what.how.headers.push_back(std::move(each));
 }
 
 task<json::value> client_engine::request(std::string method, json::value params, call_options how) {
@@ -319,6 +335,7 @@ task<json::value> client_engine::request(std::string method, json::value params,
     what.members = members_of(params, what.how.meta);
     if (auto name = protocol::name_for(method, params)) what.name = *name;
     session_ptr s = co_await ready();
+    add_mirrored(*s, what, params);
     const json::value result = co_await ask_in_rounds(std::move(s), what);
     co_return result;  // a copy: what was borrowed does not leave the house
 }
@@ -332,9 +349,7 @@ task<request_round> client_engine::request_once(std::string method, json::value 
     what.members = members_of(params, what.how.meta);
     if (auto name = protocol::name_for(method, params)) what.name = *name;
     session_ptr s = co_await ready();
-    if (method == "tools/call" && s->modern() && s->via().is_http()) {
-        for (auto& each : tools.headers_for(what.name, params["arguments"])) what.how.headers.push_back(std::move(each));
-    }
+    add_mirrored(*s, what, params);
     co_return co_await ask_once(std::move(s), what, std::move(answers));
 }
 

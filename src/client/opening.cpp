@@ -239,7 +239,7 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
         facts.about = about_server(result);
         facts.capabilities = result["capabilities"];
         facts.instructions = said.instructions;
-        s->server_name = facts.about.name;
+        s->capabilities = facts.capabilities;
         set_facts(std::move(facts));
         co_return verdict::modern;
     }
@@ -268,6 +268,7 @@ task<void> client_engine::shake_hands(session_ptr s) {
     params.protocol_version = options.version.empty() ? protocol::name_of(protocol::latest_legacy) : options.version;
     params.capabilities = capabilities(false);
     params.client_info = options.about;
+    s->declared_roots = params.capabilities.roots.has_value();
     json::value given = protocol::encode_for(protocol::latest_legacy, params);
     rpc::peer::call_options_with_progress how;
     how.idle = options.connect_timeout;
@@ -293,7 +294,7 @@ task<void> client_engine::shake_hands(session_ptr s) {
     facts.about = std::move(said.server_info);
     facts.capabilities = result["capabilities"];
     facts.instructions = std::move(said.instructions);
-    s->server_name = facts.about.name;
+    s->capabilities = facts.capabilities;
     set_facts(std::move(facts));
     // What the server says by itself has somewhere to go before the first call can make it say something.
     bounded_run<void> wait(s->via().listening(), time_to_listen, {});

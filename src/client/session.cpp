@@ -106,7 +106,9 @@ void session::arm_keep_alive() {
                           try {
                               std::rethrow_exception(std::get<0>(o));
                           } catch (const keel::error& e) {
-                              if (e.kind() == error_kind::timed_out) self->peer_->lost("no sign of life from the server");
+                              if (e.kind() != error_kind::timed_out) return;
+                              self->engine_->log(log_level::warning, "no sign of life from the server");
+                              self->peer_->lost("no sign of life from the server");
                           }
                       });
     });
@@ -120,7 +122,7 @@ void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, co
     auto work = [](std::shared_ptr<session> self, std::string name, json::value params,
                    std::stop_token token) -> task<std::string> {
         json::value result =
-            co_await self->engine_->answer(std::move(name), std::move(params), self->revision_, std::move(token));
+            co_await self->engine_->answer(*self, std::move(name), std::move(params), std::move(token));
         co_return json::to_string(result);
     };
     request->run(work(shared_from_this(), std::string(method), given ? *given : no_params, request->token()));

@@ -74,7 +74,8 @@ public:
     event over;
     /// "exited with status 3: …"; once it is over.
     const std::string& cause() const noexcept { return cause_; }
-    std::string server_name;
+    json::value capabilities;     // what the server has declared
+    bool declared_roots = false;  // to a server of an older revision
 
 private:
     void on_request(rpc::peer& p, rpc::serial request, std::string_view method, const json::value* params) override;

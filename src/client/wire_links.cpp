@@ -92,6 +92,7 @@ public:
         std::string text = command_ + " " + fate_->how->text();
         if (std::string_view last = fate_->how->stderr_tail; !last.empty()) {
             constexpr std::size_t most = 1000;
+            while (!last.empty() && (last.back() == '\n' || last.back() == '\r')) last.remove_suffix(1);
             if (last.size() > most) last.remove_prefix(last.size() - most);
             text += "; its last words: " + rpc::printable(last, most);
         }

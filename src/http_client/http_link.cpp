@@ -198,8 +198,9 @@ void http_link::open_gate(const link_exchange& x) {
     if (gate_ != &x) return;
     gate_ = nullptr;
     loop_->stop_timer(std::exchange(gate_timer_, 0));
-    release_held();
+    // The stream first: what a call makes the server say by itself has then somewhere to go.
     if (wants_listener_ && !renewing_ && !closed_ && !listener_.is_open()) listener_.open();
+    release_held();
 }
 
 // ---- what has not begun to leave ----

@@ -112,8 +112,8 @@ void http_link::session_renewed(bool worked) {
     }
     fail_calls_of_dead_sessions(false);
     if (closed_ || renewing_) return;
-    release_held();
     if (worked && wants_listener_ && !gate_ && !listener_.is_open()) listener_.open();
+    release_held();
 }
 
 }  // namespace keel::http

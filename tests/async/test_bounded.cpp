@@ -65,9 +65,8 @@ struct started {
     std::string text = "running";
 
     started(loop& l, task<std::string> work) : line(l) {
-        detail::start(line, std::move(work), [this](detail::outcome<std::string> o) {
-            text = o.index() == 1 ? std::get<1>(o) : "thrown";
-        });
+        detail::start(line, std::move(work),
+                      [this](detail::outcome<std::string> o) { text = o.index() == 1 ? std::get<1>(o) : "thrown"; });
     }
 };
 
@@ -223,9 +222,8 @@ TEST_CASE("whoever waits was cancelled before: the task never begins") {
     detail::activity line(loop);
     line.stop();
     std::string text = "running";
-    detail::start(line, bounded(w.run(), 1s), [&](detail::outcome<std::string> o) {
-        text = o.index() == 1 ? std::get<1>(o) : "thrown";
-    });
+    detail::start(line, bounded(w.run(), 1s),
+                  [&](detail::outcome<std::string> o) { text = o.index() == 1 ? std::get<1>(o) : "thrown"; });
     loop.run();
     CHECK(text == "cancelled");
     CHECK(!w.stopped);

@@ -38,8 +38,9 @@ struct with_bad_input {
 TEST_CASE("E0, E1: bytes that are no JSON are skipped with a diagnostic, and never replied to") {
     std::string deep(100000, '[');
     for (const char* version : both_eras) {
-        for (const std::string& line : {std::string("{oops"), std::string("}"), std::string("{\"jsonrpc\":\"2.0\",\"id\":1,"),
-                                        std::string("\xff\xfe"), std::string("{\"jsonrpc\":\"2.0\",\"method\":\"\xc3\x28\"}"), deep}) {
+        for (const std::string& line :
+             {std::string("{oops"), std::string("}"), std::string("{\"jsonrpc\":\"2.0\",\"id\":1,"),
+              std::string("\xff\xfe"), std::string("{\"jsonrpc\":\"2.0\",\"method\":\"\xc3\x28\"}"), deep}) {
             with_bad_input b(version);
             b.t.send_text(line);
             CHECK(b.t.log.size() > b.before);
@@ -56,14 +57,15 @@ TEST_CASE("E2: empty lines, blanks, a carriage return and a byte order mark are 
         b.t.send_text(json::to_string(response(b.request, text_result("fine"))) + "\r");
         CHECK(b.call->text == "fine");
     }
+    std::vector<std::string> heard;
     client_options options;
-    options.mode = protocol_mode::legacy;
+    options.on_notification = [&](std::string_view method, const json::value&) { heard.emplace_back(method); };
     client_under_test t(options);
     outcome_of_task& o = t.run(t.client->connect());
-    json::value init = t.expect("initialize");
-    json::value agreed =
-        json::parse(R"({"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}})");
-    t.send_text("\xef\xbb\xbf" + json::to_string(response(init, agreed)));
+    t.wire().feed("\xef\xbb\xbf" + line_of("x/first", {}));
+    t.loop->run();
+    CHECK(heard == std::vector<std::string>{"x/first"});
+    t.play_opening("2025-11-25");
     CHECK(o.text == "done");
 }
 
@@ -72,14 +74,16 @@ TEST_CASE("E3: a message beyond the bound is skipped; if it was the answer to a 
         client_options options;
         options.limits.max_message = 10000;
         with_bad_input b(version, options);
-        b.t.send_text(R"({"jsonrpc":"2.0","method":"notifications/message","params":{"x":")" + std::string(20000, 'x') + "\"}}");
+        b.t.send_text(R"({"jsonrpc":"2.0","method":"notifications/message","params":{"x":")" + std::string(20000, 'x') +
+                      "\"}}");
         CHECK(b.t.log.size() > b.before);
         b.check_unmoved();
         outcome_of_task& big = b.t.run(b.t.client->call_tool("big"));
         outcome_of_task& small = b.t.run(b.t.client->call_tool("small"));
         json::value first = b.t.expect("tools/call");
         json::value second = b.t.expect("tools/call");
-        b.t.send_text(R"({"jsonrpc":"2.0","id":)" + json::to_string(first["id"]) + R"(,"result":{"x":")" + std::string(20000, 'x') + "\"}}");
+        b.t.send_text(R"({"jsonrpc":"2.0","id":)" + json::to_string(first["id"]) + R"(,"result":{"x":")" +
+                      std::string(20000, 'x') + "\"}}");
         CHECK(big.kind == error_kind::bad_message);
         CHECK(!small.done());
         b.t.answer(second, text_result("small"));
@@ -90,7 +94,8 @@ TEST_CASE("E3: a message beyond the bound is skipped; if it was the answer to a 
 
 TEST_CASE("E4, E5: what is no object is skipped; arrays too, where the revision has no batches") {
     for (const char* version : {"2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"}) {
-        for (const char* line : {"7", "\"x\"", "null", "true", "[]", "[1,2]", R"([{"jsonrpc":"2.0","id":1,"method":"ping"}])"}) {
+        for (const char* line :
+             {"7", "\"x\"", "null", "true", "[]", "[1,2]", R"([{"jsonrpc":"2.0","id":1,"method":"ping"}])"}) {
             with_bad_input b(version);
             b.t.send_text(line);
             b.check_unmoved();
@@ -101,29 +106,28 @@ TEST_CASE("E4, E5: what is no object is skipped; arrays too, where the revision 
     }
 }
 
-TEST_CASE("E5, BASE-08: under 2025-03-26 a batch of answers, questions and notifications is served") {
+TEST_CASE(
+    "E5, BASE-08: under 2025-03-26 a batch of answers and notifications is served, and what is none in it is skipped") {
     std::vector<std::string> heard;
     client_options options;
     options.on_notification = [&](std::string_view method, const json::value&) { heard.emplace_back(method); };
     with_bad_input b("2025-03-26", options);
     b.t.send_text("[" + json::to_string(response(b.request, text_result("in an array"))) +
-                  R"(,{"jsonrpc":"2.0","method":"x/y"},{"jsonrpc":"2.0","id":"p","method":"ping"}])");
+                  R"(,{"jsonrpc":"2.0","method":"x/y"},7])");
     CHECK(b.call->text == "in an array");
     CHECK(heard == std::vector<std::string>{"x/y"});
-    json::value answer = b.t.next();
-    if (answer.is_array()) answer = answer.items()[0];
-    CHECK(answer["id"].if_string() == "p");
     CHECK(b.t.silent());
 }
 
 TEST_CASE("E6, E7, A6: objects that are no message, and ids that are none, are skipped") {
     for (const char* version : both_eras) {
         for (const char* line :
-             {R"({})", R"({"id":1,"method":"ping"})", R"({"jsonrpc":"1.0","id":1,"method":"ping"})", R"({"jsonrpc":"2.0","id":1})",
-              R"({"jsonrpc":"2.0","id":1,"method":""})", R"({"jsonrpc":"2.0","id":1,"method":7})",
-              R"({"jsonrpc":"2.0","id":"z","method":"ping","result":{}})", R"({"jsonrpc":"2.0","id":null,"method":"ping"})",
-              R"({"jsonrpc":"2.0","id":true,"method":"ping"})", R"({"jsonrpc":"2.0","id":1.5,"method":"ping"})",
-              R"({"jsonrpc":"2.0","id":[],"method":"ping"})", R"({"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"})",
+             {R"({})", R"({"id":1,"method":"ping"})", R"({"jsonrpc":"1.0","id":1,"method":"ping"})",
+              R"({"jsonrpc":"2.0","id":1})", R"({"jsonrpc":"2.0","id":1,"method":""})",
+              R"({"jsonrpc":"2.0","id":1,"method":7})", R"({"jsonrpc":"2.0","id":"z","method":"ping","result":{}})",
+              R"({"jsonrpc":"2.0","id":null,"method":"ping"})", R"({"jsonrpc":"2.0","id":true,"method":"ping"})",
+              R"({"jsonrpc":"2.0","id":1.5,"method":"ping"})", R"({"jsonrpc":"2.0","id":[],"method":"ping"})",
+              R"({"jsonrpc":"2.0","id":99999999999999999999,"method":"ping"})",
               R"({"jsonrpc":"2.0","id":null,"result":{}})", R"({"jsonrpc":"2.0","id":{},"result":{}})"}) {
             INFO(line);
             with_bad_input b(version);
@@ -144,14 +148,16 @@ TEST_CASE("E8, E10: an older server that asks for what is not there, or wrongly,
     };
     for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
         bool elicits = std::string_view(version) >= "2025-06-18";
-        for (sample s : {sample{"x/y", "{}", -32601}, sample{"tools/list", "{}", -32601}, sample{"sampling/createMessage", "{}", -32601},
-                         sample{"elicitation/create", "[]", -32602}, sample{"elicitation/create", "7", -32602},
-                         sample{"elicitation/create", "{}", elicits ? -32602 : -32601},
-                         sample{"elicitation/create", R"({"message":7,"requestedSchema":{}})", elicits ? -32602 : -32601},
-                         sample{"roots/list", "[]", -32602}}) {
+        for (sample s :
+             {sample{"x/y", "{}", -32601}, sample{"tools/list", "{}", -32601},
+              sample{"sampling/createMessage", "{}", -32601}, sample{"elicitation/create", "[]", -32602},
+              sample{"elicitation/create", "7", -32602}, sample{"elicitation/create", "{}", elicits ? -32602 : -32601},
+              sample{"elicitation/create", R"({"message":7,"requestedSchema":{}})", elicits ? -32602 : -32601},
+              sample{"roots/list", "[]", -32602}}) {
             INFO(version << " " << s.method << " " << s.params);
             with_bad_input b(version, options);
-            b.t.send_text(R"({"jsonrpc":"2.0","id":"q","method":")" + std::string(s.method) + R"(","params":)" + s.params + "}");
+            b.t.send_text(R"({"jsonrpc":"2.0","id":"q","method":")" + std::string(s.method) + R"(","params":)" +
+                          s.params + "}");
             json::value m = b.t.next();
             CHECK(m["id"].if_string() == "q");
             CHECK(m["error"]["code"].if_int() == s.code);
@@ -163,10 +169,12 @@ TEST_CASE("E8, E10: an older server that asks for what is not there, or wrongly,
 TEST_CASE("E9, A11: notifications that nobody knows, or that are malformed, are ignored") {
     for (const char* version : both_eras) {
         with_bad_input b(version);
-        for (const char* members : {R"("x/y")", R"("x/y","params":[])", R"("x/y","params":7)", R"("notifications/message","params":{"level":7})",
-                                 R"("notifications/resources/updated","params":{})", R"("notifications/progress")",
-                                 R"("notifications/cancelled","params":[1])", R"("notifications/elicitation/complete","params":{})",
-                                 R"("notifications/subscriptions/acknowledged","params":{"_meta":7})", R"("ping")"}) {
+        for (const char* members :
+             {R"("x/y")", R"("x/y","params":[])", R"("x/y","params":7)",
+              R"("notifications/message","params":{"level":7})", R"("notifications/resources/updated","params":{})",
+              R"("notifications/progress")", R"("notifications/cancelled","params":[1])",
+              R"("notifications/elicitation/complete","params":{})",
+              R"("notifications/subscriptions/acknowledged","params":{"_meta":7})", R"("ping")"}) {
             b.t.send_text(R"({"jsonrpc":"2.0","method":)" + std::string(members) + "}");
         }
         b.check_unmoved();
@@ -180,9 +188,10 @@ TEST_CASE("E8, E10, E13, BASE-17: a modern server's requests are ignored with a 
         asked = true;
         co_return json::object();
     };
-    for (const char* line : {R"({"jsonrpc":"2.0","id":"q","method":"ping"})", R"({"jsonrpc":"2.0","id":"q","method":"x/y"})",
-                             R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":[]})",
-                             R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?",
+    for (const char* line :
+         {R"({"jsonrpc":"2.0","id":"q","method":"ping"})", R"({"jsonrpc":"2.0","id":"q","method":"x/y"})",
+          R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":[]})",
+          R"({"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?",
                                 "requestedSchema":{"type":"object","properties":{}}}})"}) {
         with_bad_input b("2026-07-28", options);
         std::string one_line(line);

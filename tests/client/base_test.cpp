@@ -146,6 +146,13 @@ TEST_CASE("BASE-08, BASE-09: in 2025-03-26 answers, questions and news may come 
     CHECK(two.text == "2");
     CHECK(heard == std::vector<std::string>{"com.example/news"});
     CHECK(t.silent());
+    t.send_text(R"([{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","id":"b","method":"roots/list"}])");
+    std::string answered;
+    for (json::value m = t.next(); !m.is_null(); m = t.next()) {
+        if (m.is_object()) answered += *m["id"].if_string();
+        for (const json::value& each : m.items()) answered += *each["id"].if_string();
+    }
+    CHECK((answered == "ab" || answered == "ba"));
 }
 
 TEST_CASE("BASE-11: a result without a type is complete") {

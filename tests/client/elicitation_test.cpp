@@ -20,7 +20,7 @@ json::value form(std::string_view properties, std::string_view mode = {}) {
     return params;
 }
 
-json::value page(std::string_view revision, std::string_view id = "e1") {
+json::value web_page(std::string_view revision, std::string_view id = "e1") {
     json::value params =
         json::object({{"mode", "url"}, {"message", "sign in"}, {"url", "https://xn--e1awd7f.example/a?b=c#d"}});
     if (revision != modern) params.set("elicitationId", id);
@@ -31,12 +31,6 @@ client_options answering(form_answer with) {
     client_options options;
     options.on_form = [with](form_question) -> task<form_answer> { co_return with; };
     return options;
-}
-
-std::string declared(const json::value& request) {
-    const json::value* in_meta = request["params"]["_meta"].find("io.modelcontextprotocol/clientCapabilities");
-    const json::value& can = in_meta ? *in_meta : request["params"]["capabilities"];
-    return can.contains("elicitation") ? json::to_string(can["elicitation"]) : "none";
 }
 
 }  // namespace
@@ -59,7 +53,7 @@ TEST_CASE("ELI-01: the ways to ask a user are declared, in the handshake or with
             client_under_test t(options);
             outcome_of_task& o = t.run(t.client->connect());
             json::value first = t.next();
-            CHECK(declared(first) == k.expected);
+            CHECK(declared(first, "elicitation") == k.expected);
             t.answer(first,
                      revision == modern
                          ? result_in(modern, R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})")
@@ -70,7 +64,7 @@ TEST_CASE("ELI-01: the ways to ask a user are declared, in the handshake or with
             if (revision != modern) continue;
             outcome_of_task& called = t.run(t.client->call_tool("x"));
             json::value call = t.expect("tools/call");
-            CHECK(declared(call) == k.expected);
+            CHECK(declared(call, "elicitation") == k.expected);
             t.answer(call, text_result(modern, "ok"));
             CHECK(called.text == "ok");
         }
@@ -91,7 +85,7 @@ TEST_CASE("ELI-03: a question without a mode is a form") {
 TEST_CASE("ELI-04: a mode that was not declared, or does not exist, is refused with -32602") {
     client_under_test forms(answering(form_answer(elicit_action::accept)));
     forms.connect("2025-11-25");
-    CHECK(ask_client(forms, "2025-11-25", "elicitation/create", page("2025-11-25"))["error"]["code"].if_int() ==
+    CHECK(ask_client(forms, "2025-11-25", "elicitation/create", web_page("2025-11-25"))["error"]["code"].if_int() ==
           -32602);
     CHECK(ask_client(forms, "2025-11-25", "elicitation/create", form("{}", "voice"))["error"]["code"].if_int() ==
           -32602);
@@ -110,10 +104,10 @@ TEST_CASE(
              {std::pair(elicit_action::decline, "decline"), std::pair(elicit_action::cancel, "cancel")}) {
             std::string asker;
             client_options options;
-            options.on_form = [&, action = action](asked_by who, form_question q) -> task<form_answer> {
+            options.on_form = [&, act = action](asked_by who, form_question q) -> task<form_answer> {
                 asker = who.server_name() + ": " + q.message;
                 form_answer a(json::object({{"secret", "x"}}));
-                a.action = action;
+                a.action = act;
                 co_return a;
             };
             client_under_test t(options);
@@ -150,7 +144,7 @@ TEST_CASE(
         client_under_test t(options);
         t.connect(revision);
         agreed.set();
-        json::value said = ask_client(t, revision, "elicitation/create", page(revision));
+        json::value said = ask_client(t, revision, "elicitation/create", web_page(revision));
         CHECK(json::to_string(said["result"]) == R"({"action":"accept"})");
         CHECK(seen.url == "https://xn--e1awd7f.example/a?b=c#d");
         CHECK(seen.message == "sign in");
@@ -167,8 +161,8 @@ TEST_CASE("ELI-16: of URL questions that are complete the program hears once, of
     client_under_test t(options);
     t.connect("2025-11-25");
     t.notify("notifications/elicitation/complete", json::object({{"elicitationId", "e1"}}));
-    ask_client(t, "2025-11-25", "elicitation/create", page("2025-11-25", "e1"));
-    ask_client(t, "2025-11-25", "elicitation/create", page("2025-11-25", "../\n{}"));
+    ask_client(t, "2025-11-25", "elicitation/create", web_page("2025-11-25", "e1"));
+    ask_client(t, "2025-11-25", "elicitation/create", web_page("2025-11-25", "../\n{}"));
     for (const char* id : {"e2", "../\n{}", "e1", "e1", "E1"}) {
         t.notify("notifications/elicitation/complete", json::object({{"elicitationId", id}}));
     }
@@ -215,5 +209,20 @@ TEST_CASE("ELI-18: defaults are filled in, and an answer that does not fit the f
         if (revision == modern) CHECK(said["failed"].is_string());
         else CHECK(said["error"]["code"].if_int() == -32603);
         CHECK(bad.client->connected());
+    }
+}
+
+TEST_CASE("D15, ELI-06: a handler that is a plain function answers from a thread of its own, and may block there") {
+    for (const std::string& revision : older_revisions_from(first_revision)) {
+        client_options options;
+        options.on_form = [](const asked_by& who, const form_question&) {
+            return form_answer(json::object({{"by", who.server_name()}}));
+        };
+        client_under_test t(options);
+        t.connect(revision);
+        t.ask(1, "elicitation/create", form(R"({"by":{"type":"string"}})"));
+        t.loop->wait_for_work();
+        t.loop->run();
+        CHECK(json::to_string(t.next()["result"]) == R"({"action":"accept","content":{"by":"the test"}})");
     }
 }

@@ -20,7 +20,7 @@ json::value other_versions(std::string_view supported) {
 }
 
 json::value handshake(std::string_view version) {
-    json::value r = json::parse(R"({"capabilities":{},"serverInfo":{"name":"s","version":"1"}})");
+    json::value r = json::parse(R"({"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}})");
     r.set("protocolVersion", version);
     return r;
 }
@@ -256,4 +256,19 @@ TEST_CASE("1.1, VER-16: a remembered modern era that holds no more is found out 
     t.refuse(t.expect("server/discover"), -32601);
     finish_handshake(t, o);
     CHECK(eras->is_modern("script") == false);
+}
+
+TEST_CASE("VER-03: no single code means the older era, and a server that introduces itself is not of it") {
+    for (int code :
+         {-32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32019, -32023, -32800, -1, 0, 404}) {
+        client_under_test t;
+        outcome_of_task& o = t.run(t.client->connect());
+        t.refuse(t.expect("server/discover"), code);
+        INFO(code);
+        finish_handshake(t, o);
+    }
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    finish_modern(t, o, t.expect("server/discover"));
+    CHECK(t.silent());
 }

@@ -16,7 +16,7 @@ client_options pinned(const std::string& version) {
 }
 
 json::value handshake(std::string_view version) {
-    json::value r = json::parse(R"({"capabilities":{},"serverInfo":{"name":"s","version":"1"}})");
+    json::value r = json::parse(R"({"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}})");
     r.set("protocolVersion", version);
     return r;
 }
@@ -229,5 +229,22 @@ TEST_CASE(
         bool logged = false;
         for (const std::string& each : t.log) logged = logged || each.find("sign of life") != std::string::npos;
         CHECK(logged);
+    }
+}
+
+TEST_CASE("STD-08: what a child writes to its standard error is heard, and means nothing") {
+    for (const std::string& revision : revisions_from("2025-11-25")) {
+        std::string heard;
+        client_options options;
+        options.on_stderr = [&](std::string_view text) { heard += text; };
+        client_under_test t(options);
+        t.connect(revision);
+        outcome_of_task& o = t.run(t.client->call_tool("x"));
+        json::value call = t.expect("tools/call");
+        t.connector->settings.on_stderr("ERROR: fatal: panic\n");
+        CHECK(heard == "ERROR: fatal: panic\n");
+        CHECK(t.client->connected());
+        t.answer(call, text_result(revision, "ok"));
+        CHECK(o.text == "ok");
     }
 }

@@ -67,8 +67,9 @@ inline outcome_of_task* bring_about(client_under_test& t, callback_options& c, s
     if (which == "question") {  // in a round of 2026-07-28, or by a request
         if (!t.client->server().modern) return bring_about(t, c, "form");
         outcome_of_task& o = t.run(t.client->call_tool("asks"));
-        t.answer(t.expect("tools/call"),
-                 json::parse(R"({"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":
+        t.answer(
+            t.expect("tools/call"),
+            json::parse(R"({"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":
                      {"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}}}})"));
         return &o;
     }

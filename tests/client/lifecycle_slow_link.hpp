@@ -11,7 +11,8 @@ class slow_connector final : public client_side::connector {
 public:
     explicit slow_connector(std::shared_ptr<script_connector> inner) : inner_(std::move(inner)) {}
 
-    task<std::unique_ptr<client_side::link>> connect(std::shared_ptr<loop> on, client_side::link_settings how) override {
+    task<std::unique_ptr<client_side::link>> connect(std::shared_ptr<loop> on,
+                                                     client_side::link_settings how) override {
         ++attempts;
         if (slow_to_come) co_await *come;
         auto inside = co_await inner_->connect(std::move(on), std::move(how));

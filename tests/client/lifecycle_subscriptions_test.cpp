@@ -56,8 +56,8 @@ struct subscriber {
         });
     }
 
-    client_under_test t;
     std::vector<subscription> held;
+    client_under_test t;
 };
 
 }  // namespace
@@ -76,7 +76,8 @@ TEST_CASE("I8: what comes before the acknowledgement is not lost, and what belon
     json::value second = s.listen();
     for (const char* id : {"\"1\"", "null", "4711", "1.5", "{}"}) {
         s.t.send_text(R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":
-            {"io.modelcontextprotocol/subscriptionId":)" + std::string(id) + "}}}");
+            {"io.modelcontextprotocol/subscriptionId":)" +
+                      std::string(id) + "}}}");
     }
     s.t.notify("notifications/tools/list_changed");
     outcome_of_task& first_waits = s.next(0);
@@ -205,8 +206,8 @@ TEST_CASE("I12, J1: a million changes that nobody takes are kept as a few") {
         std::string lines;
         for (int i = 0; i < 1000; ++i) {
             lines += R"({"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file:///d/)" +
-                     std::to_string(block * 1000 + i) +
-                     R"(","_meta":{"io.modelcontextprotocol/subscriptionId":)" + id + "}}}\n";
+                     std::to_string(block * 1000 + i) + R"(","_meta":{"io.modelcontextprotocol/subscriptionId":)" + id +
+                     "}}}\n";
         }
         s.t.wire().feed(std::move(lines));
         s.t.loop->run();

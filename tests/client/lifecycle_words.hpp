@@ -56,6 +56,15 @@ inline json::value empty_form(std::string_view message = "?") {
     return params;
 }
 
+/// The next message, which a worker thread has yet to make.
+inline json::value next_from_thread(client_under_test& t) {
+    for (;;) {
+        if (json::value m = t.next(); !m.is_null()) return m;
+        t.loop->wait_for_work();
+        t.loop->run();
+    }
+}
+
 /// The next message must be the cancel of this request.
 inline void expect_cancel(client_under_test& t, const json::value& request) {
     json::value m = t.expect("notifications/cancelled");

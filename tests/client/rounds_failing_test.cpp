@@ -12,7 +12,8 @@ namespace {
 constexpr const char* one_form = R"({"a":{"method":"elicitation/create","params":{"message":"?",
     "requestedSchema":{"type":"object","properties":{}}}}})";
 constexpr const char* form_and_roots = R"({"a":{"method":"elicitation/create","params":{"message":"?",
-    "requestedSchema":{"type":"object","properties":{}}}},"r":{"method":"roots/list"}})";
+    "requestedSchema":{"type":"object","properties":{}}}},"r":{"method":"roots/list"},
+    "u":{"method":"elicitation/create","params":{"mode":"url","message":"!","url":"https://example.com/"}}})";
 
 }  // namespace
 
@@ -147,7 +148,7 @@ TEST_CASE("D1: a connection that ends while a question is being answered ends th
     CHECK(o.kind == error_kind::closed);
 }
 
-TEST_CASE("MRTR-09, MRTR-10, MRTR-12: by hand, one round is one request, and its questions are the program's") {
+TEST_CASE("MRTR-09, MRTR-10, MRTR-12, ELI-21: by hand, one round is one request, and its questions are the program's") {
     client_options options;
     options.roots.emplace();
     client_under_test t(options);
@@ -162,7 +163,8 @@ TEST_CASE("MRTR-09, MRTR-10, MRTR-12: by hand, one round is one request, and its
     json::value first = t.expect("tools/call");
     t.answer(first, questions(form_and_roots, "st\"ate"));
     CHECK(one.text == "questions");
-    CHECK(round.questions.size() == 2);
+    CHECK(round.questions.size() == 3);
+    CHECK(round.questions["u"].params["url"].if_string() == "https://example.com/");
     CHECK(round.questions["a"].method == "elicitation/create");
     CHECK(round.questions["a"].params["message"].if_string() == "?");
     CHECK(round.state == "st\"ate");
@@ -170,6 +172,7 @@ TEST_CASE("MRTR-09, MRTR-10, MRTR-12: by hand, one round is one request, and its
     round_answers answers;
     answers.state = round.state;
     answers.answers["a"] = json::object({{"action", "decline"}});
+    answers.answers["u"] = json::object({{"action", "accept"}});  // when the user is back
     answers.answers["r"] = json::parse(R"({"roots":[]})");
     outcome_of_task& two = t.run(t.client->request_once("tools/call", params, answers), keep);
     json::value second = t.expect("tools/call");

@@ -79,6 +79,29 @@ inline json::value ask_client(client_under_test& t, std::string_view revision, s
     return json::object({{"result", retry["params"]["inputResponses"]["question"]}});
 }
 
+/// What a request, or a handshake, says of one capability: its JSON, or "none".
+inline std::string declared(const json::value& request, std::string_view what) {
+    const json::value* in_meta = request["params"]["_meta"].find("io.modelcontextprotocol/clientCapabilities");
+    const json::value& can = in_meta ? *in_meta : request["params"]["capabilities"];
+    return can.contains(what) ? json::to_string(can[what]) : "none";
+}
+
+/// What the first message of a client with these options declares.
+inline std::string declared_first(client_options options, const std::string& revision, std::string_view what) {
+    if (revision != modern) options.version = revision;
+    client_under_test t(options);
+    outcome_of_task& o = t.run(t.client->connect());
+    json::value first = t.next();
+    std::string text = declared(first, what);
+    t.answer(first, revision == modern
+                        ? result_in(modern, R"({"supportedVersions":["2026-07-28"],"capabilities":{}})")
+                        : json::parse(R"({"protocolVersion":")" + revision +
+                                      R"(","capabilities":{},"serverInfo":{"name":"s","version":"1"}})"));
+    spoke(revision);
+    CHECK(o.text == "done");
+    return text;
+}
+
 /// "3", for a list of three.
 inline auto count_of = [](const auto& list) { return std::to_string(list.size()); };
 

@@ -51,7 +51,7 @@ class SocketFaults:
         self.server.die()
 
     def close(self):
-        self.server.hang_up(self.socket)
+        self.server.wake(self.socket)
 
     def half(self):
         try:
@@ -66,7 +66,7 @@ class SocketFaults:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         except OSError:
             pass  # the client was quicker
-        self.server.hang_up(self.socket)
+        raise Ended  # closed without another word
 
     def stall(self):
         self.server.over.wait()
@@ -353,13 +353,14 @@ class HostileServer:
             try:
                 s, _ = self.listener.accept()
             except OSError:
+                self.listener.close()
                 return
             if self.wire != "unix":
                 s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self.lock:
                 if self.over.is_set():
                     s.close()
-                    return
+                    continue
                 self.sockets.add(s)
             self._start(self._serve, s)
 
@@ -369,7 +370,9 @@ class HostileServer:
         except Ended:
             pass
         finally:
-            self.hang_up(s)
+            with self.lock:
+                self.sockets.discard(s)
+            s.close()
 
     def claim(self):
         """Who meets the fault: one, once."""
@@ -391,19 +394,9 @@ class HostileServer:
             self.changed.wait_for(lambda: path in self.streams or self.over.is_set())
             return self.streams.get(path)
 
-    def hang_up(self, s):
-        """Only who takes it out of the table closes it: its number may be another's afterwards."""
-        with self.lock:
-            if s not in self.sockets:
-                return
-            self.sockets.discard(s)
-        linger = s.getsockopt(socket.SOL_SOCKET, socket.SO_LINGER, 8)
-        if struct.unpack("ii", linger)[0] == 0:
-            self._wake(s)
-        s.close()
-
-    def _wake(self, s):
-        """Whoever waits in recv or accept goes on."""
+    def wake(self, s):
+        """The other side sees the end; whoever waits in recv or accept goes on. Closed is a socket by the thread that uses it:
+        its number may be another's afterwards."""
         try:
             s.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -412,10 +405,8 @@ class HostileServer:
     def die(self):
         with self.lock:
             all_sockets = list(self.sockets)
-        self._wake(self.listener)
-        self.listener.close()
-        for s in all_sockets:
-            self.hang_up(s)
+        for s in (self.listener, *all_sockets):
+            self.wake(s)
 
     def close(self):
         self.over.set()

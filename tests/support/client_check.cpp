@@ -82,7 +82,12 @@ void client_check::heard(std::string_view line) {
 }
 
 void client_check::note_heard(const json::value& m) {
-    if (!m.contains("id")) return;
+    if (!m.contains("id")) {
+        // A question that was taken back is not answered (CAN-04).
+        if (m["method"].if_string() == "notifications/cancelled")
+            questions_.erase(json::to_string(m["params"]["requestId"]));
+        return;
+    }
     std::string id = json::to_string(m["id"]);
     if (auto method = m["method"].if_string()) {
         questions_.emplace(id, *method);
@@ -101,6 +106,11 @@ void client_check::note_heard(const json::value& m) {
 // ---- the client ----
 
 void client_check::wrote(const json::value& m) {
+    if (m.is_array() && in_force() == "2025-03-26") {
+        must_fit("2025-03-26", "JSONRPCBatchResponse", m);  // nothing but answers (BASE-09)
+        for (const json::value& each : m.items()) check_answer(each);
+        return;
+    }
     if (!m.is_object()) return complain(m, "no single message (BASE-01, BASE-09)");
     if (!m.contains("method")) return check_answer(m);
     if (m.contains("id")) check_request(m);

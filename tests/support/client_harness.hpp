@@ -35,7 +35,8 @@ class script_connector final : public client_side::connector {
 public:
     explicit script_connector(std::shared_ptr<manual_loop> l) : loop_(std::move(l)) {}
 
-    task<std::unique_ptr<client_side::link>> connect(std::shared_ptr<loop>, client_side::link_settings) override {
+    task<std::unique_ptr<client_side::link>> connect(std::shared_ptr<loop>, client_side::link_settings how) override {
+        settings = std::move(how);
         if (!refusal.empty()) throw keel::error(error_kind::unavailable, refusal);
         wires.push_back(std::make_shared<script>(loop_));
         if (on_connect) on_connect(*wires.back());
@@ -48,6 +49,7 @@ public:
     std::function<void(script&)> on_connect;
     std::string refusal;  // not empty: nobody is there
     std::string epitaph;
+    client_side::link_settings settings;  // of the last connection
 
 private:
     class wire_link final : public client_side::link {

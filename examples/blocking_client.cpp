@@ -1,0 +1,133 @@
+// self-test
+// A client without coroutines: every function waits, and returns its value or throws. The server is a child process; here it is
+// this same program, called with --serve. Given a command, it shows the tools of that server: blocking_client ./calculator
+
+#include <keel/blocking_client.hpp>
+#include <keel/server.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+
+using namespace std::chrono_literals;
+namespace json = keel::json;
+
+// ---- the server ----
+
+struct add_args {
+    double a = 0;
+    double b = 0;
+};
+KEEL_DESCRIBE(add_args, a, b)
+
+struct consent {
+    bool sure = false;
+};
+KEEL_DESCRIBE(consent, sure)
+
+static keel::task<std::string> clear(keel::context& ctx) {
+    keel::elicited<consent> answer = co_await ctx.elicit<consent>("sure", "Clear the memory?");
+    co_return answer && answer->sure ? "cleared" : "kept";
+}
+
+static keel::task<std::string> ponder(keel::context& ctx) {
+    co_await ctx.sleep(1h);
+    co_return "42";
+}
+
+static int serve() {
+    keel::server server({.name = "calculator", .version = "1.0.0"});
+    server.add_tool("add", "Add two numbers", [](add_args in) { return in.a + in.b; });
+    server.add_tool("clear", "Clear the memory, if the user is sure", &clear);
+    server.add_tool("ponder", "Think for an hour", &ponder);
+    server.add_tool("crash", "Ends the process", [] {
+        std::fprintf(stderr, "out of paper\n");
+        std::_Exit(3);
+        return "";
+    });
+    return keel::run_stdio(server);
+}
+
+// ---- the client ----
+
+static void expect(bool right, const char* what) {
+    if (!right) throw std::runtime_error(std::string("not as it should be: ") + what);
+}
+
+static keel::child_process chosen_server(int argc, char** argv) {
+    keel::child_process calculator{.command = "./calculator"};
+    if (argc > 1) calculator.command = argv[1];
+    if (argc > 2) calculator.arguments.assign(argv + 2, argv + argc);
+    return calculator;
+}
+
+static void show_tools(keel::child_process calculator) {
+    keel::blocking_client client(calculator);
+    client.connect();
+    for (const keel::tool& each : client.list_tools()) {
+        std::printf("%s: %s\n", each.name.c_str(), each.description.c_str());
+    }
+}
+
+static void use_calculator(keel::child_process calculator) {
+    keel::client_options options;
+    // A plain function runs on a worker thread: it may block, to ask somebody for instance.
+    options.on_form = [](const keel::asked_by& who, const keel::form_question& question) {
+        std::printf("%s asks: %s\n", who.server_name().c_str(), question.message.c_str());
+        return keel::form_answer(json::object({{"sure", true}}));
+    };
+    options.on_disconnected = [](const keel::disconnection& how) {
+        if (!how.cause.empty()) std::printf("lost: %s\n", how.cause.c_str());
+    };
+    // The child is started again by the call that finds it gone.
+    options.restart.attempts = 3;
+
+    keel::blocking_client client(calculator, options);
+    client.connect();
+    double sum = client.call_tool<double>("add", json::object({{"a", 1}, {"b", 2}}));
+    std::printf("1 + 2 = %g\n", sum);
+    expect(sum == 3, "the sum");
+    expect(client.call_tool<std::string>("clear", json::value()) == "cleared", "an answered form");
+
+    // Several threads may call at the same time, and any thread may give a call up.
+    std::jthread another([&](std::stop_token stop) {
+        try {
+            client.call_tool("ponder", {}, keel::call_options(stop));
+        } catch (const keel::error& e) {
+            std::printf("%s\n", e.what());
+        }
+    });
+    add_args more{.a = 20, .b = 22};
+    expect(client.call_tool<double>("add", more) == 42, "a call beside another");
+    another.request_stop();
+    another.join();
+
+    // A child that dies takes the calls that wait for it along, and they say how it ended. Nothing is repeated by itself.
+    try {
+        client.call_tool("crash");
+        expect(false, "a call to a dead process");
+    } catch (const keel::error& e) {
+        expect(e.kind() == keel::error_kind::closed, "the kind of the loss");
+        expect(std::string_view(e.what()).find("exited with status 3") != std::string_view::npos,
+               "how the child ended");
+        expect(std::string_view(e.what()).find("out of paper") != std::string_view::npos, "its last words");
+    }
+    expect(client.call_tool<double>("add", more) == 42, "a call after a restart");
+    client.close();
+}
+
+int main(int argc, char** argv) {
+    std::string_view first = argc > 1 ? argv[1] : "";
+    if (first == "--serve") return serve();
+    try {
+        if (first == "--self-test") use_calculator({.command = argv[0], .arguments = {"--serve"}});
+        else show_tools(chosen_server(argc, argv));
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "blocking_client: %s\n", e.what());
+        return 1;
+    }
+    return 0;
+}

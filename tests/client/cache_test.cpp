@@ -1,0 +1,212 @@
+// Results that may be used again for a while (2026-07-28), seen from a program.
+
+#include "rule_words.hpp"
+
+using namespace keel;
+using namespace keel::test;
+
+namespace {
+
+std::string names(const std::vector<tool>& tools) {
+    std::string all;
+    for (const tool& each : tools) all += each.name;
+    return all;
+}
+
+json::value listed(std::string_view name, int ttl, std::string_view next = {}) {
+    json::value r =
+        json::parse(R"({"resultType":"complete","cacheScope":"private","tools":[{"inputSchema":{"type":"object"}}]})");
+    json::value tool = json::parse(R"({"inputSchema":{"type":"object"}})");
+    tool.set("name", name);
+    r.set("tools", json::array({tool}));
+    r.set("ttlMs", ttl);
+    if (!next.empty()) r.set("nextCursor", next);
+    return r;
+}
+
+json::value contents(std::string_view text, int ttl) {
+    json::value r = json::parse(R"({"resultType":"complete","cacheScope":"public"})");
+    json::value c = json::object({{"uri", "a:b"}});
+    c.set("text", text);
+    r.set("contents", json::array({c}));
+    r.set("ttlMs", ttl);
+    return r;
+}
+
+auto text_of = [](const std::vector<resource_contents>& all) { return *all.at(0).text; };
+
+}  // namespace
+
+TEST_CASE("CACHE-07: a result is used again until its time is over, and asked for anew at its next use") {
+    client_under_test t;
+    t.connect(modern);
+    outcome_of_task& first = t.run(t.client->list_tools(), names);
+    t.answer(t.expect("tools/list"), listed("a", 1000));
+    CHECK(first.text == "a");
+    t.advance(999ms);
+    CHECK(t.run(t.client->list_tools(), names).text == "a");
+    CHECK(t.silent());
+    t.advance(1ms);
+    CHECK(t.silent());  // CACHE-08: nobody asks before somebody wants to know
+    outcome_of_task& third = t.run(t.client->list_tools(), names);
+    t.answer(t.expect("tools/list"), listed("b", 0));
+    CHECK(third.text == "b");
+    outcome_of_task& fourth = t.run(t.client->list_tools(), names);
+    json::value without = listed("c", 0);
+    without.erase("ttlMs");
+    t.answer(t.expect("tools/list"), without);
+    CHECK(fourth.text == "c");
+    outcome_of_task& fifth = t.run(t.client->list_tools(), names);
+    t.answer(t.expect("tools/list"), listed("d", -5));
+    CHECK(fifth.text == "d");
+    outcome_of_task& sixth = t.run(t.client->list_tools(), names);
+    t.answer(t.expect("tools/list"), listed("e", 0));
+    CHECK(sixth.text == "e");
+}
+
+TEST_CASE("CACHE-08: time alone makes no request") {
+    client_under_test t;
+    t.connect(modern);
+    outcome_of_task& o = t.run(t.client->list_tools(), names);
+    t.answer(t.expect("tools/list"), listed("a", 10));
+    CHECK(o.done());
+    t.advance(1h);
+    CHECK(t.silent());
+}
+
+TEST_CASE("CACHE-03: a result is for its method and its parameters only, and a caller may want a fresh one") {
+    client_under_test t;
+    t.connect(modern);
+    outcome_of_task& one = t.run(t.client->read_resource("a:b"), text_of);
+    t.answer(t.expect("resources/read"), contents("1", 100000));
+    CHECK(one.text == "1");
+    outcome_of_task& other = t.run(t.client->read_resource("a:c"), text_of);
+    t.answer(t.expect("resources/read"), contents("2", 100000));
+    CHECK(other.text == "2");
+    CHECK(t.run(t.client->read_resource("a:b"), text_of).text == "1");
+    CHECK(t.silent());
+    call_options fresh;
+    fresh.from_cache = false;
+    outcome_of_task& anew = t.run(t.client->read_resource("a:b", fresh), text_of);
+    t.answer(t.expect("resources/read"), contents("3", 100000));
+    CHECK(anew.text == "3");
+    CHECK(t.run(t.client->read_resource("a:b"), text_of).text == "3");
+    outcome_of_task& pages = t.run(t.client->list_tools(), names);
+    t.answer(t.expect("tools/list"), listed("a", 100000, "n"));
+    t.answer(t.expect("tools/list"), listed("b", 100000));
+    CHECK(pages.text == "ab");
+    CHECK(t.run(t.client->list_tools(), names).text == "ab");
+    CHECK(t.silent());
+}
+
+TEST_CASE("CACHE-03: what a caller adds to _meta may change the result, so it is asked for") {
+    client_under_test t;
+    t.connect(modern);
+    outcome_of_task& one = t.run(t.client->read_resource("a:b"), text_of);
+    t.answer(t.expect("resources/read"), contents("1", 100000));
+    CHECK(one.text == "1");
+    call_options how;
+    how.meta = json::object({{"com.example/language", "de"}});
+    outcome_of_task& two = t.run(t.client->read_resource("a:b", how), text_of);
+    t.answer(t.expect("resources/read"), contents("eins", 100000));
+    CHECK(two.text == "eins");
+    CHECK(t.run(t.client->read_resource("a:b"), text_of).text == "1");
+    CHECK(t.silent());
+}
+
+TEST_CASE("CACHE-04: a read that took answers or state is not kept") {
+    client_options options;
+    options.roots.emplace();
+    client_under_test t(options);
+    t.connect(modern);
+    for (const char* asked : {R"({"r":{"method":"roots/list"}})", ""}) {
+        for (int i = 0; i < 2; ++i) {
+            outcome_of_task& o = t.run(t.client->read_resource("a:b"), text_of);
+            t.answer(t.expect("resources/read"), questions(asked, *asked ? "" : "state"));
+            t.advance(1s);
+            t.answer(t.expect("resources/read"), contents("1", 100000));
+            CHECK(o.text == "1");
+        }
+    }
+    // By hand neither.
+    for (int i = 0; i < 2; ++i) {
+        round_answers with;
+        with.state = "s";
+        outcome_of_task& o = t.run(t.client->request_once("resources/read", json::object({{"uri", "a:b"}}), with),
+                                   [](const request_round& r) { return std::string(r.result ? "result" : ""); });
+        t.answer(t.expect("resources/read"), contents("1", 100000));
+        CHECK(o.text == "result");
+    }
+    outcome_of_task& plain = t.run(t.client->read_resource("a:b"), text_of);
+    t.answer(t.expect("resources/read"), contents("2", 100000));
+    CHECK(plain.text == "2");
+}
+
+TEST_CASE("CACHE-05: what was given to one bearer of headers is not given to another") {
+    client_under_test t;
+    t.connect(modern);
+    for (const char* who : {"Bearer a", "Bearer b", ""}) {
+        call_options how;
+        if (*who) how.headers.emplace_back("Authorization", who);
+        outcome_of_task& o = t.run(t.client->read_resource("a:b", how), text_of);
+        t.answer(t.expect("resources/read"), contents(who, 100000));
+        CHECK(o.text == who);
+        CHECK(t.run(t.client->read_resource("a:b", how), text_of).text == who);
+        CHECK(t.silent());
+    }
+}
+
+TEST_CASE("CACHE-09: a notification makes stale what it speaks of, also of a result that is on its way") {
+    client_under_test t;
+    t.connect(modern);
+    outcome_of_task& one = t.run(t.client->read_resource("a:b"), text_of);
+    t.answer(t.expect("resources/read"), contents("1", 100000));
+    CHECK(one.text == "1");
+    t.notify("notifications/resources/updated", json::object({{"uri", "a:b"}}));
+    outcome_of_task& two = t.run(t.client->read_resource("a:b"), text_of);
+    json::value request = t.expect("resources/read");
+    t.notify("notifications/resources/updated", json::object({{"uri", "a:b"}}));
+    t.answer(request, contents("2", 100000));
+    CHECK(two.text == "2");
+    outcome_of_task& three = t.run(t.client->read_resource("a:b"), text_of);
+    t.answer(t.expect("resources/read"), contents("3", 100000));
+    CHECK(three.text == "3");
+    outcome_of_task& list = t.run(t.client->list_tools(), names);
+    t.answer(t.expect("tools/list"), listed("a", 100000));
+    CHECK(list.text == "a");
+    t.notify("notifications/tools/list_changed");
+    outcome_of_task& again = t.run(t.client->list_tools(), names);
+    t.answer(t.expect("tools/list"), listed("b", 100000));
+    CHECK(again.text == "b");
+    CHECK(t.run(t.client->read_resource("a:b"), text_of).text == "3");
+}
+
+TEST_CASE("CACHE-10: a refused cursor drops the pages that were kept") {
+    client_under_test t;
+    t.connect(modern);
+    outcome_of_task& one = t.run(t.client->list_tools(), names);
+    t.answer(t.expect("tools/list"), listed("a", 100000, "n"));
+    t.answer(t.expect("tools/list"), listed("b", 10));
+    CHECK(one.text == "ab");
+    t.advance(10ms);
+    outcome_of_task& two = t.run(t.client->list_tools(), names);
+    json::value second = t.expect("tools/list");
+    CHECK(second["params"]["cursor"].if_string() == "n");
+    t.refuse(second, -32602, "unknown cursor");
+    json::value anew = t.expect("tools/list");
+    CHECK(!anew["params"].contains("cursor"));
+    t.answer(anew, listed("c", 0));
+    CHECK(two.text == "c");
+}
+
+TEST_CASE("older revisions know no such times: nothing is kept") {
+    for (const std::string& revision : older_revisions) {
+        client_under_test t;
+        t.connect(revision);
+        for (int i = 0; i < 2; ++i) {
+            outcome_of_task& o = t.run(t.client->list_tools(), names);
+            t.answer(t.expect("tools/list"), listed("a", 100000));
+            CHECK(o.text == "a");
+        }
+    }
+}

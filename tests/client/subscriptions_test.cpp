@@ -1,0 +1,260 @@
+// Hearing of changes, in the ways of both eras.
+
+#include "rule_words.hpp"
+
+using namespace keel;
+using namespace keel::test;
+
+namespace {
+
+constexpr const char* id_key = "io.modelcontextprotocol/subscriptionId";
+
+subscription_request everything_and(std::vector<std::string> uris) {
+    subscription_request r;
+    r.tools = r.prompts = r.resources = true;
+    r.uris = std::move(uris);
+    return r;
+}
+
+std::string shown(const subscription_request& r) {
+    std::string text;
+    if (r.tools) text += "tools ";
+    if (r.prompts) text += "prompts ";
+    if (r.resources) text += "resources ";
+    for (const std::string& each : r.uris) text += each + " ";
+    return text;
+}
+
+std::string shown(const std::optional<change>& c) {
+    if (!c) return "over";
+    switch (c->what) {
+        case change::kind::tools: return "tools";
+        case change::kind::prompts: return "prompts";
+        case change::kind::resources: return "resources";
+        case change::kind::resource: return c->uri;
+    }
+    return "?";
+}
+
+/// A subscription of a client under test, and a wait in it.
+struct listener {
+    client_under_test& t;
+    subscription what = {};
+
+    outcome_of_task& subscribe(subscription_request r) {
+        return t.run(t.client->subscribe(std::move(r)), [this](subscription& s) {
+            what = std::move(s);
+            return shown(what.agreed());
+        });
+    }
+    outcome_of_task& next() {
+        return t.run(what.next(), [](const std::optional<change>& c) { return shown(c); });
+    }
+};
+
+json::value tagged(const json::value& listen, json::value params = json::object()) {
+    json::value meta;
+    meta.set(id_key, listen["id"]);
+    params.set("_meta", meta);
+    return params;
+}
+
+void acknowledge(client_under_test& t, const json::value& listen, std::string_view filter) {
+    t.notify("notifications/subscriptions/acknowledged",
+             tagged(listen, json::object({{"notifications", json::parse(filter)}})));
+}
+
+constexpr const char* all = R"({"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true})";
+
+}  // namespace
+
+TEST_CASE("SUB-06: what was asked for is one listen, and what the server agreed to can be compared with it") {
+    client_under_test t;
+    t.connect(modern);
+    listener l{t};
+    outcome_of_task& o = l.subscribe(everything_and({"a:b", "a:c"}));
+    json::value listen = t.expect("subscriptions/listen");
+    CHECK(
+        json::to_string(listen["params"]["notifications"]) ==
+        R"({"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["a:b","a:c"]})");
+    CHECK(!o.done());
+    acknowledge(t, listen, R"({"toolsListChanged":true,"resourceSubscriptions":["a:c"]})");
+    CHECK(o.text == "tools a:c ");
+    CHECK(l.what.how_ended() == subscription_end::none);
+    l.what.stop();
+    t.loop->run();
+    CHECK(t.expect("notifications/cancelled")["params"]["requestId"] == listen["id"]);
+    CHECK(l.what.how_ended() == subscription_end::ended);
+    CHECK(t.silent());
+}
+
+TEST_CASE("STD-06: of several listens each hears what carries its id, and nobody what carries none or another") {
+    client_under_test t;
+    t.connect(modern);
+    listener one{t};
+    listener two{t};
+    outcome_of_task& first = one.subscribe(everything_and({}));
+    json::value listen_one = t.expect("subscriptions/listen");
+    outcome_of_task& second = two.subscribe(everything_and({}));
+    json::value listen_two = t.expect("subscriptions/listen");
+    acknowledge(t, listen_two, all);
+    CHECK(second.done());
+    CHECK(!first.done());
+    acknowledge(t, listen_one, all);
+    CHECK(first.done());
+    outcome_of_task& heard_one = one.next();
+    outcome_of_task& heard_two = two.next();
+    t.notify("notifications/tools/list_changed");
+    json::value as_text = tagged(listen_one);
+    json::value meta;
+    meta.set(id_key, "x" + json::to_string(listen_one["id"]));
+    as_text.set("_meta", meta);
+    t.notify("notifications/tools/list_changed", as_text);
+    CHECK(!heard_one.done());
+    CHECK(!heard_two.done());
+    t.notify("notifications/prompts/list_changed", tagged(listen_two));
+    CHECK(heard_two.text == "prompts");
+    CHECK(!heard_one.done());
+    t.notify("notifications/resources/updated", tagged(listen_one, json::object({{"uri", "a:b/part"}})));
+    CHECK(heard_one.text == "a:b/part");
+}
+
+TEST_CASE(
+    "SUB-05, SUB-07: the server's end is an end, told by the result, by a cancellation, or by both in any order") {
+    for (const char* order : {"r", "c", "rc", "cr"}) {
+        client_under_test t;
+        t.connect(modern);
+        listener l{t};
+        l.subscribe(everything_and({}));
+        json::value listen = t.expect("subscriptions/listen");
+        acknowledge(t, listen, all);
+        t.notify("notifications/tools/list_changed", tagged(listen));
+        outcome_of_task& kept = l.next();
+        outcome_of_task& waiting = l.next();
+        for (const char* what = order; *what; ++what) {
+            if (*what == 'r') t.answer(listen, tagged(listen, json::object({{"resultType", "complete"}})));
+            else t.notify("notifications/cancelled", json::object({{"requestId", listen["id"]}}));
+        }
+        CHECK(kept.text == "tools");
+        CHECK(waiting.text == "over");
+        CHECK(l.what.how_ended() == subscription_end::ended);
+        CHECK(t.silent());
+    }
+}
+
+TEST_CASE(
+    "STD-07, STD-11: with the connection a subscription is lost; the next call reconnects, and one listens anew") {
+    client_options options;
+    options.restart.attempts = 1;
+    client_under_test t(options);
+    t.connect(modern);
+    listener l{t};
+    l.subscribe(everything_and({}));
+    json::value listen = t.expect("subscriptions/listen");
+    acknowledge(t, listen, all);
+    outcome_of_task& in_flight = t.run(t.client->call_tool("x"));
+    t.expect("tools/call");
+    outcome_of_task& waiting = l.next();
+    t.wire().eof();
+    t.loop->run();
+    CHECK(waiting.text == "over");
+    CHECK(l.what.how_ended() == subscription_end::lost);
+    CHECK(l.what.why_lost() != "");
+    CHECK(in_flight.kind == error_kind::closed);
+    listener again{t};
+    outcome_of_task& o = again.subscribe(everything_and({}));
+    CHECK(t.connector->wires.size() == 2);
+    t.play_opening(modern);
+    json::value second = t.expect("subscriptions/listen");
+    acknowledge(t, second, all);
+    CHECK(o.done());
+    CHECK(t.silent());  // what was in flight is not repeated: it may have been done
+    outcome_of_task& heard = again.next();
+    t.notify("notifications/tools/list_changed", tagged(second));
+    CHECK(heard.text == "tools");
+}
+
+TEST_CASE("SUB-06: a listen that is refused, or not acknowledged in time, is an error") {
+    client_options options;
+    options.limits.request_idle = 3s;
+    client_under_test t(options);
+    t.connect(modern);
+    listener refused{t};
+    outcome_of_task& o = refused.subscribe(everything_and({}));
+    t.refuse(t.expect("subscriptions/listen"), -32603, "too many");
+    CHECK(o.kind == error_kind::rejected);
+    CHECK(o.code == -32603);
+    listener silent{t};
+    outcome_of_task& late = silent.subscribe(everything_and({}));
+    json::value listen = t.expect("subscriptions/listen");
+    t.advance(3s);
+    CHECK(late.kind == error_kind::timed_out);
+    CHECK(t.expect("notifications/cancelled")["params"]["requestId"] == listen["id"]);
+    listener nothing{t};
+    CHECK(nothing.subscribe({}).text.find("to nothing") != std::string::npos);
+    CHECK(t.silent());
+}
+
+TEST_CASE("SUB-06, LIFE-04: older revisions: one request for each resource, and lists where the server tells of them") {
+    for (const std::string& revision : older_revisions) {
+        client_under_test t;
+        t.connect(revision,
+                  json::parse(R"({"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true}})"));
+        listener l{t};
+        outcome_of_task& o = l.subscribe(everything_and({"a:b", "a:c"}));
+        json::value first = t.expect("resources/subscribe");
+        CHECK(first["params"]["uri"].if_string() == "a:b");
+        t.answer(first, json::object());
+        t.answer(t.expect("resources/subscribe"), json::object());
+        CHECK(o.text == "tools a:b a:c ");
+        for (auto [method, params, expected] :
+             {std::tuple("notifications/tools/list_changed", "{}", "tools"),
+              std::tuple("notifications/resources/updated", R"({"uri":"a:b"})", "a:b"),
+              std::tuple("notifications/resources/updated", R"({"uri":"a:c/x"})", "a:c/x")}) {
+            t.notify("notifications/prompts/list_changed");
+            t.notify("notifications/resources/updated", json::object({{"uri", "z:z"}}));
+            t.notify(method, json::parse(params));
+            CHECK(l.next().text == expected);
+        }
+        // Another one of the same resource costs nothing, and keeps it when the first goes.
+        listener second{t};
+        outcome_of_task& shared = second.subscribe([] {
+            subscription_request r;
+            r.uris = {"a:b"};
+            return r;
+        }());
+        CHECK(shared.text == "a:b ");
+        CHECK(t.silent());
+        l.what.stop();
+        t.loop->run();
+        json::value gone = t.expect("resources/unsubscribe");
+        CHECK(gone["params"]["uri"].if_string() == "a:c");
+        t.answer(gone, json::object());
+        CHECK(t.silent());
+        t.notify("notifications/resources/updated", json::object({{"uri", "a:b"}}));
+        CHECK(second.next().text == "a:b");
+        outcome_of_task& waiting = second.next();
+        t.wire().eof();
+        t.loop->run();
+        CHECK(waiting.text == "over");
+        CHECK(second.what.how_ended() == subscription_end::lost);
+    }
+}
+
+TEST_CASE("a subscription that the program closes has ended, not been lost") {
+    for (const std::string& revision : every_revision) {
+        client_under_test t;
+        t.connect(revision);
+        listener l{t};
+        subscription_request tools;
+        tools.tools = true;
+        l.subscribe(tools);
+        if (revision == modern) acknowledge(t, t.expect("subscriptions/listen"), all);
+        outcome_of_task& waiting = l.next();
+        outcome_of_task& closed = t.run(t.client->close());
+        t.advance(10s);
+        CHECK(closed.done());
+        CHECK(waiting.text == "over");
+        CHECK(l.what.how_ended() == subscription_end::ended);
+    }
+}

@@ -1,0 +1,94 @@
+// Which era a server behind HTTP is of (PROTOCOL 1.1): an answer is read before anything is made of its status.
+
+#include "web_client.hpp"
+
+using namespace keel;
+using namespace keel::test;
+
+namespace {
+
+std::string& connect(web_client& t) {
+    return t.run(t.client->connect(), [] { return std::string("done"); });
+}
+
+void refuse(web_client& t, std::string_view method, int status, std::string_view error) {
+    seen_request& r = t.last(method);
+    std::string body;
+    if (!error.empty()) body = R"({"jsonrpc":"2.0","id":)" + r.id() + R"(,"error":)" + std::string(error) + "}";
+    t.connector->requests->reply(r, status, body.empty() ? "" : "application/json", body);
+    t.loop->run();
+}
+
+constexpr const char* introduction = R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})";
+
+}  // namespace
+
+TEST_CASE("VER-15, VER-04, VER-13: 400 with -32022 is followed by the same question with a listed version") {
+    web_client t(false);
+    std::string& o = connect(t);
+    refuse(t, "server/discover", 400,
+           R"({"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"x"}})");
+    t.answer("server/discover", introduction);
+    spoke(modern);
+    CHECK(o == "done");
+    CHECK(t.client->server().modern);
+}
+
+TEST_CASE("VER-15, VER-04: 400 with -32020 or -32021 is the error of a modern server, and no reason for initialize") {
+    for (int code : {-32020, -32021}) {
+        web_client t(false);
+        std::string& o = connect(t);
+        refuse(t, "server/discover", 400, R"({"code":)" + std::to_string(code) + R"(,"message":"such is the matter"})");
+        CHECK(o == "failed: such is the matter");
+        CHECK(t.connector->requests->all("POST initialize").empty());
+        std::string& again = connect(t);
+        t.answer("server/discover", introduction);
+        spoke(modern);
+        CHECK(again == "done");
+    }
+}
+
+TEST_CASE("VER-15: 400 without such a body, and 404 for the question itself, mean the older era") {
+    struct refusal {
+        int status;
+        const char* error;
+    };
+    for (const refusal& each :
+         {refusal{400, ""}, refusal{400, R"({"code":-32000,"message":"Bad Request: no session"})"},
+          refusal{404, R"({"code":-32601,"message":"Method not found"})"}, refusal{405, ""},
+          refusal{400, R"({"code":-32022,"message":"no","data":{"supported":["2025-06-18"]}})"}}) {
+        web_client t(false);
+        std::string& o = connect(t);
+        refuse(t, "server/discover", each.status, each.error);
+        t.connector->requests->answer(
+            t.last("initialize"),
+            R"({"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"s","version":"1"}})");
+        t.loop->run();
+        for (seen_request* told : t.connector->requests->all("POST notifications/initialized"))
+            t.connector->requests->accept(*told);
+        for (seen_request* stream : t.connector->requests->all("GET"))
+            t.connector->requests->reply(*stream, 405, "", "");
+        t.loop->run();
+        INFO(each.status << each.error);
+        CHECK(o == "done");
+        CHECK(t.client->server().protocol_version == "2025-06-18");
+        spoke("2025-06-18");
+    }
+}
+
+TEST_CASE("1.1: 5xx, a lost connection and silence say nothing about the era: they are errors") {
+    for (int status : {500, 502, 503, 0}) {
+        web_client t(false);
+        std::string& o = connect(t);
+        if (status > 0) refuse(t, "server/discover", status, "");
+        else t.connector->requests->fail(t.last("server/discover"));
+        t.loop->run();
+        CHECK(o.starts_with("failed: "));
+        CHECK(t.connector->requests->all("POST initialize").empty());
+    }
+    web_client t(false);
+    std::string& o = connect(t);
+    t.loop->advance(60s);
+    CHECK(o.starts_with("failed: "));
+    CHECK(t.connector->requests->all("POST initialize").empty());
+}
