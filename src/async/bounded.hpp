@@ -32,16 +32,20 @@ public:
         auto s = state_;
         s->waiting = this;
         s->timer = start_timer_after(on, bound_, [s] { s->give_up(given_up::late); });
-        start(s->line, std::move(work_), [s](outcome<T> o) {
+        start(*s->line, std::move(work_), [s](outcome<T> o) {
             s->result.emplace(std::move(o));
-            s->line.finish();
+            s->line->finish();
             s->stop_watching();
+            loop& home = s->line->loop();
+            bool being_stopped = s->line->stopped();
+            // Out of the tree before anybody goes on: our parent may end, on another thread, while we are still on the stack.
+            s->line.reset();
             if (s->inside) return;
             auto go_on = [s] {
                 if (s->waiting) s->waiting->resume();
             };
             // Whoever is stopping us at this moment goes on with our parent: let that come to its end first.
-            if (s->line.stopped()) s->line.loop().post(go_on);
+            if (being_stopped) home.post(go_on);
             else go_on();
         });
         s->inside = false;
@@ -69,8 +73,8 @@ public:
 
 private:
     struct state {
-        state(loop& on, activity& parent) : line(on, &parent) {}
-        activity line;
+        state(loop& on, activity& parent) : line(std::in_place, on, &parent) {}
+        std::optional<activity> line;  // until the task has ended
         std::optional<outcome<T>> result;
         bounded_run* waiting = nullptr;
         loop::timer timer = 0;
@@ -81,10 +85,10 @@ private:
         void give_up(given_up why) {
             if (result || how != given_up::no) return;
             how = why;
-            line.stop();
+            line->stop();
         }
         void stop_watching() {
-            line.loop().stop_timer(timer);
+            line->loop().stop_timer(timer);
             watch.reset();
         }
     };

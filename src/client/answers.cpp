@@ -9,6 +9,8 @@
 
 #include <keel/context.hpp>
 
+#include <algorithm>
+
 namespace keel::detail {
 
 namespace {
@@ -27,10 +29,17 @@ T read(const json::value& params) {
     return into;
 }
 
+constexpr std::size_t most_queued = 256;
+
 template <class Answer, class Question>
 task<Answer> run(const question_handler<Answer, Question>& handler, worker_pool* pool, std::shared_ptr<loop> home,
                  asked_by who, Question question) {
     if (handler.task_function()) co_return co_await handler.task_function()(std::move(who), std::move(question));
+    // Questions that were taken back while they waited are not in flight any more, but still in this queue.
+    if (pool->queued() >= most_queued) {
+        throw keel::error(error_code::internal, "too many questions wait for a thread",
+                          json::object({{"reason", "overloaded"}}));
+    }
     std::function<Answer()> work = [f = handler.function(), who = std::move(who), q = std::move(question)] {
         return f(who, q);
     };
@@ -60,8 +69,11 @@ protocol::client_capabilities client_engine::capabilities(bool modern) const {
 }
 
 void client_engine::remember_elicitation(std::string id) {
+    // A server may never say that one is complete: the oldest go first.
     constexpr std::size_t most = 1000;
-    if (open_elicitations_.size() < most) open_elicitations_.insert(std::move(id));
+    if (id.size() > options.limits.max_uri || std::ranges::count(open_elicitations_, id) > 0) return;
+    if (open_elicitations_.size() == most) open_elicitations_.pop_front();
+    open_elicitations_.push_back(std::move(id));
 }
 
 task<json::value> client_engine::answer(session& to, std::string method, json::value params, std::stop_token token) {
@@ -160,7 +172,7 @@ void client_engine::heard(session& from, std::string_view method, const json::va
     if (method == "notifications/subscriptions/acknowledged") return from.acknowledge(params);
     if (method == "notifications/elicitation/complete") {
         auto id = params["elicitationId"].if_string();
-        if (!id || open_elicitations_.erase(std::string(*id)) == 0) return;  // ELI-16
+        if (!id || std::erase(open_elicitations_, *id) == 0) return;  // ELI-16
         if (options.on_elicitation_complete) {
             contain("callback for elicitations", [&] { options.on_elicitation_complete(*id); });
         }

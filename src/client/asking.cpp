@@ -191,6 +191,10 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
             throw;
         } catch (const std::exception& e) {
             problem = e.what();
+        } catch (abi::__forced_unwind&) {
+            throw;
+        } catch (...) {  // anything may be thrown; its text cannot be known
+            problem = "an exception that is no std::exception";
         }
         throw keel::error(error_kind::unavailable, "the server's question '" + rpc::printable(key) +
                                                        "' could not be answered: " + rpc::printable(problem, 500));
@@ -199,7 +203,18 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
         for (const auto& [key, q] : asked.input_requests) together.spawn(answer_one(key, q));
         co_return;
     };
-    co_await with_scope(all);
+    bounded_run<void> run(with_scope(all), duration::max(), s->gone());
+    bool lost = false;
+    try {
+        co_await run;
+    } catch (const cancelled&) {
+        lost = run.how() == given_up::stopped;
+        if (!lost) throw;
+    }
+    if (lost) {
+        std::string why = co_await text_of_loss(s, "connection closed");
+        throw keel::error(error_kind::closed, why);
+    }
     co_return members_for(answers, asked.request_state);
 }
 

@@ -44,7 +44,10 @@ client::client(server_target where, client_options options) {
     auto connector = client_access::connector_of(where);
     engine_ = std::make_shared<client_engine>(own, std::move(connector), std::move(options));
     engine_->own_loop = own;
-    engine_->thread = std::thread([own] { own->run(); });
+    engine_->thread = std::thread([own] {
+        own->run();
+        own->end();  // here, since a client that is destroyed on this thread has nobody to do it afterwards
+    });
 }
 
 client::client(std::shared_ptr<loop> on, server_target where, client_options options)
@@ -65,12 +68,19 @@ void close_engine(const engine_ptr& e, std::function<void()> done) {
 void end_engine(engine_ptr e) {
     if (!e) return;
     if (!e->own_loop) {
-        e->on->post([e] { close_engine(e, [] {}); });
+        bool accepted = e->on->post([e] {
+            e->end();
+            close_engine(e, [] {});
+        });
+        if (!accepted) e->abandon();
         return;
     }
     auto own = e->own_loop;
     std::thread thread = std::move(e->thread);
-    auto work = [e, own] { close_engine(e, [own] { own->stop(); }); };
+    auto work = [e, own] {
+        e->end();
+        close_engine(e, [own] { own->stop(); });
+    };
     own->post(work);
     if (own->here()) {
         // In a callback of its own: there is nobody to wait. What runs ends by itself.
@@ -78,7 +88,6 @@ void end_engine(engine_ptr e) {
         return;
     }
     thread.join();
-    own->end();
 }
 
 }  // namespace

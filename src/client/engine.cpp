@@ -15,7 +15,16 @@ namespace keel::detail {
 
 namespace {
 
+void check_roots(const std::vector<keel::root>& roots) {
+    for (const keel::root& each : roots) {
+        if (!each.uri.starts_with("file://")) {
+            throw std::invalid_argument("keel: a root is a file:// URI: " + rpc::printable(each.uri));
+        }
+    }
+}
+
 client_options made_fit(client_options o) {
+    if (o.roots) check_roots(*o.roots);
     if (o.about.name.empty()) o.about.name = "keel-client";
     if (o.about.version.empty()) o.about.version = KEEL_VERSION;
     for (const auto& [id, settings] : o.extensions) {
@@ -86,16 +95,19 @@ std::optional<log_level> client_engine::wanted_level() const {
     return level_;
 }
 
-void client_engine::log(log_level level, std::string_view text) const noexcept {
+void client_engine::log(log_level level, std::string_view text) const {
     if (!options.log) return;
     try {
         options.log(level, text);
-    } catch (const std::exception&) {
-        return;  // a log that cannot log has nowhere to say so
+    } catch (abi::__forced_unwind&) {
+        throw;
+    } catch (...) {  // whatever it is: a log that cannot log has nowhere to say so
+        return;
     }
 }
 
 void client_engine::set_roots(std::vector<keel::root> now) {
+    check_roots(now);
     {
         std::lock_guard lock(mutex_);
         roots_ = std::move(now);
@@ -111,11 +123,17 @@ void client_engine::set_roots(std::vector<keel::root> now) {
 
 task<void> client_engine::connect() {
     auto self = shared_from_this();
+    if (ended_) throw_not_connected();
     if (closed_) {
         closed_ = false;
         close_requested_ = std::make_shared<event>();
         connect_stop_ = std::stop_source();
     }
+    co_await reach_once();
+}
+
+task<void> client_engine::reach_once() {
+    auto self = shared_from_this();
     for (;;) {
         if (current_ && current_->open()) co_return;
         if (closed_) throw_not_connected();
@@ -155,6 +173,7 @@ task<void> client_engine::connect() {
 
 void client_engine::adopt(const session_ptr& s) {
     current_ = s;
+    s->adopted = true;
     was_connected_ = true;
     connected_.store(true, std::memory_order_release);
 }
@@ -164,13 +183,22 @@ void client_engine::session_begun(const session_ptr& s) {
     sessions_.push_back(s);
 }
 
+void client_engine::abandon() noexcept {
+    for (const auto& each : std::exchange(sessions_, {})) {
+        if (auto s = each.lock()) s->abandon();
+    }
+    current_.reset();
+}
+
 void client_engine::session_ended(session& which, const std::string& cause) {
-    if (current_.get() != &which) return;
-    connected_.store(false, std::memory_order_release);
-    last_cause_ = cause;
-    // What was kept may have been changed meanwhile by a server that could not tell us.
-    cache.clear();
-    tools.forget();
+    if (!which.adopted) return;
+    if (current_.get() == &which) {
+        connected_.store(false, std::memory_order_release);
+        last_cause_ = cause;
+        // What was kept may have been changed meanwhile by a server that could not tell us.
+        cache.clear();
+        tools.forget();
+    }
     if (!options.on_disconnected) return;
     disconnection how;
     how.cause = cause;
@@ -191,7 +219,7 @@ task<void> client_engine::close() {
         if (auto s = each.lock()) all.push_back(std::move(s));
     }
     for (const session_ptr& s : all) s->close();
-    for (const session_ptr& s : all) co_await s->over;
+    for (const session_ptr& s : all) co_await s->told;
     if (current_ && current_->over.is_set()) current_ = nullptr;
 }
 
@@ -209,8 +237,8 @@ client_engine::session_ptr client_engine::in_use() const noexcept {
 task<client_engine::session_ptr> client_engine::ready() {
     if (current_ && current_->open()) co_return current_;
     auto self = shared_from_this();
-    if (attempt_) {
-        co_await connect();
+    if (attempt_ && !closed_) {
+        co_await reach_once();
         co_return current_;
     }
     if (!was_connected_ || closed_ || options.restart.attempts == 0) throw_not_connected();
@@ -230,7 +258,7 @@ task<client_engine::session_ptr> client_engine::ready() {
         }
         std::exception_ptr failure;
         try {
-            co_await connect();
+            co_await reach_once();
         } catch (const keel::error&) {
             failure = std::current_exception();
         } catch (const std::system_error&) {

@@ -11,7 +11,10 @@
 #include <keel/async.hpp>
 #include <keel/client.hpp>
 
+#include <cxxabi.h>
+
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -56,7 +59,7 @@ public:
     const client_options options;
     bool connected() const noexcept { return connected_.load(std::memory_order_acquire); }
     server_facts facts() const;
-    void log(log_level level, std::string_view text) const noexcept;
+    void log(log_level level, std::string_view text) const;
     void set_roots(std::vector<keel::root> now);
     std::vector<keel::root> roots() const;
     bool offers_roots() const;
@@ -68,11 +71,15 @@ public:
     // ---- the connection (engine.cpp, opening.cpp) ----
     task<void> connect();
     task<void> close();
+    /// The client is gone: nobody connects any more.
+    void end() noexcept { ended_ = true; }
     /// The connection to use: the one there is, or a new one if the policy says so. Throws keel::error of kind closed.
     task<session_ptr> ready();
     /// The one there is, if it can be used; null otherwise.
     session_ptr in_use() const noexcept;
     void session_begun(const session_ptr& s);
+    /// The loop has ended before the client: lets go of what would have ended on it.
+    void abandon() noexcept;
     void session_ended(session& which, const std::string& cause);
     void renew_session(session_ptr which);
 
@@ -123,6 +130,7 @@ private:
     struct attempt;  // to connect; those who want it too wait for it
     enum class verdict : unsigned char { modern, legacy };
 
+    task<void> reach_once();  // connects unless somebody is at it; then waits for that
     task<session_ptr> open();
     task<session_ptr> open(session_ptr& tried);
     task<session_ptr> reach();
@@ -149,13 +157,14 @@ private:
     std::shared_ptr<attempt> attempt_;
     bool was_connected_ = false;
     bool closed_ = false;  // by us: the next call does not restart
+    bool ended_ = false;
     std::shared_ptr<event> close_requested_ = std::make_shared<event>();
     std::stop_source connect_stop_;
     std::vector<std::weak_ptr<session>> sessions_;  // that are not over
     std::string last_cause_;
     unsigned failed_restarts_ = 0;
     std::unique_ptr<worker_pool> workers_;
-    std::set<std::string> open_elicitations_;  // URLs that a user was sent to and that are not complete
+    std::deque<std::string> open_elicitations_;  // URLs that a user was sent to and that are not complete
 
     std::atomic<bool> connected_{false};
     mutable std::mutex mutex_;  // of what follows; never held while anything is called
@@ -170,6 +179,10 @@ void client_engine::contain(const char* what, F f) const {
         f();
     } catch (const std::exception& e) {
         log(log_level(4), std::string(what) + " failed: " + e.what());
+    } catch (abi::__forced_unwind&) {
+        throw;
+    } catch (...) {  // anything may be thrown; its text cannot be known
+        log(log_level(4), std::string(what) + " failed");
     }
 }
 

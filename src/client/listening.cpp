@@ -51,7 +51,7 @@ task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<l
             l->state->finish(subscription_end::ended);
         } else {
             if (!l->acknowledged) l->failure = std::current_exception();
-            l->state->finish(subscription_end::lost, e.what());
+            l->state->finish(s->closing() ? subscription_end::ended : subscription_end::lost, e.what());
         }
     }
 }

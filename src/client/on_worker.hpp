@@ -8,6 +8,7 @@
 
 #include <cxxabi.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -45,9 +46,11 @@ private:
         std::shared_ptr<loop> home;
         std::function<T()> work;
         std::optional<detail::outcome<T>> result;
+        std::atomic<bool> dropped{false};  // nobody wants the answer any more: it is not begun
         on_worker* waiting = nullptr;  // on the loop only
     };
     static void run(std::shared_ptr<state> s) {
+        if (s->dropped.load(std::memory_order_acquire)) return;
         auto result = std::make_shared<detail::outcome<T>>();
         try {
             result->template emplace<1>(s->work());
@@ -63,6 +66,7 @@ private:
         });
     }
     void interrupt() noexcept override {
+        state_->dropped.store(true, std::memory_order_release);
         state_->waiting = nullptr;
         resume();
     }

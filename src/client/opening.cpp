@@ -180,15 +180,17 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
             result = co_await rpc::peer::ask_text(s->shared_peer(), "server/discover", params, how);
         } catch (const keel::error& e) {
             // Without another era to turn to, what went wrong is what went wrong.
-            bool proper_refusal = e.kind() == error_kind::rejected && e.http_status() < 500;
+            int status = e.http_status();
+            // A server that is elsewhere, or in trouble, has said nothing about itself.
+            bool says_nothing = (status >= 300 && status < 400) || status >= 500;
+            bool proper_refusal = e.kind() == error_kind::rejected && !says_nothing;
             if (options.mode != protocol_mode::automatic && !proper_refusal) throw;
             switch (e.kind()) {
                 case error_kind::rejected: {
                     int code = e.code();
                     if (code == error_code::header_mismatch || code == error_code::missing_client_capability) throw;
                     if (code != error_code::unsupported_protocol_version) {
-                        bool evidence = !http || e.http_status() == 0 || (e.http_status() < 500);
-                        if (!evidence) throw;
+                        if (says_nothing) throw;
                         co_return verdict::legacy;
                     }
                     offered = texts(e.data()["supported"]);

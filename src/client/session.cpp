@@ -185,6 +185,7 @@ void session::end_subscriptions(const std::string& why) {
 
 void session::on_closed(std::string_view cause, std::size_t) {
     engine_->on->stop_timer(std::exchange(keep_alive_, 0));
+    gone_.request_stop();
     cause_ = cause;
     if (cause_.empty() && !closing_) cause_ = "the server has closed the connection";
     auto wait = [](std::shared_ptr<session> self) -> task<void> { co_await self->link_->ended(); };
@@ -194,10 +195,11 @@ void session::on_closed(std::string_view cause, std::size_t) {
             self->cause_ = self->closing_ ? more : self->cause_ + "; " + more;
         }
         self->end_subscriptions(self->cause_);
+        self->engine_->on->post([self] { self->self_.reset(); });  // before anybody who hears of it ends the loop
         // Whoever waits for an answer learns of it first (D1).
         self->over.set();
         self->engine_->session_ended(*self, self->closing_ ? std::string() : self->cause_);
-        self->engine_->on->post([self] { self->self_.reset(); });
+        self->told.set();
     });
 }
 

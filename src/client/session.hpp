@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <string_view>
 
@@ -43,6 +44,8 @@ public:
     void start();
     /// Ends in order. `closed` is set when everything is over, the link's child included.
     void close();
+    /// Its loop has ended, and nothing of it will ever be called again.
+    void abandon() noexcept { self_.reset(); }
     bool open() const noexcept { return peer_ && !peer_->closed() && !closing_; }
 
     rpc::peer& peer() const noexcept { return *peer_; }
@@ -72,6 +75,12 @@ public:
 
     /// Set when the connection is over and everything behind it is gone.
     event over;
+    /// Set after that, when the program has been told.
+    event told;
+    bool adopted = false;  // it was the client's own: its end is told
+    bool closing() const noexcept { return closing_; }
+    /// Fires when the connection is gone: for what waits for something else than an answer of the server.
+    std::stop_token gone() const noexcept { return gone_.get_token(); }
     /// "exited with status 3: …"; once it is over.
     const std::string& cause() const noexcept { return cause_; }
     json::value capabilities;     // what the server has declared
@@ -91,6 +100,7 @@ private:
     std::shared_ptr<rpc::peer> peer_;
     std::shared_ptr<session> self_;  // until it is over
     detail::activity ending_;
+    std::stop_source gone_;
     bool modern_ = false;
     bool closing_ = false;
     protocol::revision revision_ = protocol::latest_legacy;

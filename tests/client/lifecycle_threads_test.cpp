@@ -137,31 +137,20 @@ TEST_CASE("G4: tasks that were made before a client was destroyed, and are await
     }
 }
 
-TEST_CASE("G3, G4: a client that is destroyed by a callback of its own, on its own thread") {
+TEST_CASE("G3, G4: a client that is destroyed on its own thread, with a call waiting") {
     for (int round = 0; round < 20; ++round) {
         silent_server s;
-        std::promise<void> gone;
-        std::unique_ptr<client> c;
+        std::promise<void> told;
         client_options options;
-        call_options how;
-        auto destroyed = std::make_shared<std::atomic<bool>>(false);
-        options.on_disconnected = [&gone](const disconnection&) { gone.set_value(); };
-        c = std::make_unique<client>(server_target(s.server), options);
+        options.on_disconnected = [&told](const disconnection&) { told.set_value(); };
+        auto c = std::make_unique<client>(server_target(s.server), options);
         REQUIRE(outcome_of(c->connect()) == "done");
-        auto inside = [&]() -> task<void> {
-            // A coroutine on the client's own loop.
-            co_await c->ping();
-        };
-        REQUIRE(outcome_of(inside()) == "done");
-        std::string late;
-        auto waits = std::make_shared<task<tool_result>>(c->call_tool("wait"));
-        std::thread other([&late, waits] { late = outcome_of(std::move(*waits)); });
-        while (s.arrived < 1) std::this_thread::yield();
+        waiting_threads w(*c, s, 1);
         auto loop = client_access::loop_of(*c);
-        loop->post([&] { c.reset(); });
-        other.join();
-        gone.get_future().wait();
-        CHECK(late == "connection closed");
+        loop->post([&c] { c.reset(); });
+        w.join();
+        told.get_future().wait();
+        CHECK(w.outcomes.at(0) == "connection closed");
     }
 }
 

@@ -8,6 +8,7 @@ A server that dies is one whose listener and connections are all closed at once:
 """
 
 import itertools
+import json
 import select
 import socket
 import struct
@@ -17,8 +18,6 @@ import threading
 from pathlib import Path
 
 from hostile_lines import GARBAGE, SOME_OF_IT, Ended, LineServer, Plan, answer_to, is_request, text_of
-
-import json
 
 PATHS = itertools.count()
 
@@ -112,7 +111,7 @@ def json_body(text):
 # followed by the end of the connection.
 HTTP_GARBAGE = {
     "broken_chunks+close": lambda t: head("200 OK", {**JSON_TYPE, "Transfer-Encoding": "chunked"}) + b"zz\r\n" + t + b"\r\n",
-    "chunk_too_short+close": lambda t: head("200 OK", {**JSON_TYPE, "Transfer-Encoding": "chunked"}) + b"3\r\n" + t + b"\r\n0\r\n\r\n",
+    "chunk_too_short+close": lambda t: head("200 OK", {**JSON_TYPE, "Transfer-Encoding": "chunked"}) + b"3\r\n" + t + b"\r\n",
     "two_lengths+close": lambda t: head("200 OK", JSON_TYPE)[:-2] + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n" + t,
     "not_http+close": lambda t: b"SSH-2.0-OpenSSH_9.2\r\n" + t,
     "endless_head+close": lambda t: b"HTTP/1.1 200 OK\r\n" + b"X-More: and more\r\n" * 100_000,

@@ -176,10 +176,10 @@ class Ending(ChildTest):
 
 class Dying(ChildTest):
     def test_d1_g8_ten_waiting(self):
-        """D1 G8: a child is killed with ten calls waiting: each ends once, with the cause and the last words, before the end is told"""
+        """D1 G8: a child is killed with ten calls waiting: each ends once, with the cause and last words, before the end is told"""
         self.opens("polite", shared_loop=True, events=["disconnected"])
         waiting = [self.tool("wait") for _ in range(10)]
-        order = []
+        order = []  # whether each had ended when the end was told
         self.tool("die")
         told = self.caller.event("disconnected")
         for each in waiting:
@@ -337,7 +337,7 @@ class Possessions(ChildTest):
             caller.finish()
 
     def test_environment_and_directory(self):
-        """STD-13: a child gets the environment of the client, what is added to it, its directory, its arguments, and a group of its own"""
+        """STD-13: a child gets the client's environment, what is added to it, its directory, its arguments, a group of its own"""
         target = self.target("polite", "with space", "", "ä", BAD_CHILD_VARIABLE="a=b c\n")
         target["child"]["directory"] = str(self.folder)
         self.opens("polite", target=target)

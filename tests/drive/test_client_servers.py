@@ -1,18 +1,43 @@
 #!/usr/bin/env python3
 """Our client and servers that others have written, over stdio and over HTTP where they offer both.
 
+The versions are pinned in servers/package.json. Why each is there:
+
+    @modelcontextprotocol/sdk 1.32.2, server 2.4.0   the official TypeScript SDKs, on which most servers stand: version 1 knows the
+                                older revisions only, version 2 both eras. One of each feature: servers/v1.mjs, v2.mjs.
+    server-everything           the official server for trying out clients; it is the only one here with the transport of 2024-11-05
+    server-filesystem           the most used one; asks for roots by itself, right after the handshake and when they change
+    server-memory               keeps a file, so that what was done can be seen after its death
+    kubernetes-mcp-server       a Go program on the official Go SDK, which speaks 2026-07-28 over stdio and over HTTP without sessions;
+                                its package starts it through Node.js, so that the server is a grandchild
+
 KEEL_BIN names the folder of test-caller. Without it build/release/bin is used.
 """
 
 # ctest-labels: release_only
 # ctest-timeout: 300
 
+import json
+import tempfile
+from pathlib import Path
+
 import keel_process as kp
-from servers.talk import MODERN, OverHttp, OverStdio, SdkConversation, ServerTest
+from servers import running
+from servers.talk import LEGACY, MODERN, OverHttp, OverStdio, SdkConversation, ServerTest
+
+
+# ---- the official TypeScript SDKs ----
 
 
 class V1Stdio(OverStdio, SdkConversation, ServerTest):
     script = "v1.mjs"
+
+    def test_pinned(self):
+        """VER-13: a server that does not know the revision that was asked for is refused, and says why"""
+        said = self.caller.open("c", self.where(), mode="modern")
+        self.addCleanup(self.caller.drop, "c")
+        self.assertEqual(said.kind, "unavailable")
+        self.assertIn("2026-07-28", said["message"])
 
 
 class V1Http(OverHttp, SdkConversation, ServerTest):
@@ -37,6 +62,296 @@ class V2StdioLegacy(OverStdio, SdkConversation, ServerTest):
 class V2HttpLegacy(OverHttp, SdkConversation, ServerTest):
     script = "v2.mjs"
     options = {"mode": "legacy"}
+
+
+# ---- server-everything ----
+
+
+class Everything:
+    answers = {"form": {"name": "Ada"}, "url": "accept", "sampling": "yes", "roots": [{"uri": "file:///srv/one", "name": "one"}]}
+    document = "demo://resource/static/document/features.md"
+
+    def setUp(self):
+        name = self.share(self.where(), answers=self.answers, events=["updated", "list_changed", "server_log"])
+        self.assertEqual(name, "mcp-servers/everything")
+
+    def test_features(self):
+        """TOOL-10 RES-07 COMP-04: lists, calls, reading, prompts, completion"""
+        self.assertLessEqual({"echo", "get-sum", "trigger-sampling-request"}, set(self.names("tools/list")))
+        self.assertEqual(self.tool("echo", message="ü"), "Echo: ü")
+        self.assertIn("is 5", self.tool("get-sum", a=2, b=3))
+        self.failing("get-sum", a="two")
+        shown = self.result(self.begin("get-structured-content", location="Chicago").wait())
+        self.assertEqual(set(shown["structured"]), {"temperature", "conditions", "humidity"})
+        self.assertIn("features.md", self.names("resources/list"))
+        self.assertEqual(self.ask("read", uri=self.document), 1)
+        self.assertIn(self.rejected("read", uri="demo://nowhere"), (-32602, -32002))
+        self.assertEqual(self.ask("templates"), 2)
+        self.assertEqual(len(self.names("prompts/list")), 4)
+        self.assertEqual(self.ask("get_prompt", name="args-prompt", arguments={"city": "Oslo"}), 1)
+        proposed = self.request("completion/complete", ref={"type": "ref/prompt", "name": "completable-prompt"},
+                                argument={"name": "name", "value": "B"}, context={"arguments": {"department": "Engineering"}})
+        self.assertEqual(proposed["completion"]["values"], ["Bob"])
+        self.ask("ping")
+
+    def test_questions(self):
+        """ELI-01 ELI-07 ELI-18 SAM-01 ROOT-01: a form of every kind of field, a page, a sampling, and roots"""
+        said = self.tool("trigger-elicitation-request")
+        self.assertIn("- Name: Ada", said)
+        self.assertIn("- Favorite Integer: 42", said)  # its default
+        said = self.tool("trigger-url-elicitation", url="https://example.com/", elicitationId="7")
+        self.assertIn("User completed", said)
+        self.assertEqual(self.caller.event("asked", what="url")["url"], "https://example.com/")
+        self.assertIn("yes", self.tool("trigger-sampling-request", prompt="Say it", maxTokens=5))
+        self.assertIn("file:///srv/one", self.tool("get-roots-list"))
+
+    def test_d13_progress(self):
+        """D13 D7: progress of a long operation, which is then given up"""
+        call = self.begin("trigger-long-running-operation", progress=True, duration=0.4, steps=4)
+        for step in range(1, 5):
+            self.assertEqual(self.caller.event("progress", n=call.n)["progress"], step)
+        self.assertIn("completed", self.result(call.wait())["text"])
+        self.give_up(self.running("trigger-long-running-operation", duration=40, steps=100))
+        self.assertEqual(self.tool("echo", message="x"), "Echo: x")
+
+    def test_subscription(self):
+        """SUB-06: updates of a resource"""
+        self.subscribe(uris=[self.document])
+        self.tool("toggle-subscriber-updates")  # on
+        self.assertEqual(self.change()["uri"], self.document)
+        self.assertEqual(self.caller.event("updated")["uri"], self.document)
+        self.tool("toggle-subscriber-updates")
+        self.unsubscribe()
+
+    def test_d1_d2_d4_killed(self):
+        """D1 D2 D4 G7: the server is killed in the middle of a call, which ends; the time that it has is its own"""
+        victim = self.open_victim()
+        operation = {"name": "trigger-long-running-operation", "arguments": {"duration": 40, "steps": 100}}
+        calls = [self.caller.begin("call", **{"as": "b", "what": "call_tool", "args": operation, "progress": True, **self.bounds})
+                 for _ in range(3)]
+        for call in calls:
+            self.caller.event("progress", n=call.n)
+        victim.kill()
+        for call in calls:
+            self.assertEqual(call.wait().kind, self.loss)
+
+
+class EverythingStdio(Everything, ServerTest):
+    loss, bounds = "closed", {}
+    script = running.OFFICIAL / "server-everything" / "dist" / "index.js"
+
+    def where(self):
+        return self.child(self.script, "stdio")
+
+    def open_victim(self):
+        before = {each.split()[0] for each in self.caller.census()["children"]}
+        self.open(self.where(), "b")
+        pid, = {each.split()[0] for each in self.caller.census()["children"]} - before
+        child = kp.Watched(int(pid))
+        self.addCleanup(child.close)
+        return child
+
+
+class EverythingHttp(Everything, ServerTest):
+    loss, bounds = "timed_out", {"total": 3000}  # its events have ids: the stream is to be taken up again
+    mode, path = "streamableHttp", "/mcp"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = cls.enterClassContext(cls.started())
+
+    @classmethod
+    def started(cls):
+        # It would listen on every interface.
+        return running.HttpProcess(cls.node, "--import", str(running.HERE / "loopback.mjs"), str(EverythingStdio.script), cls.mode)
+
+    def where(self):
+        return {"url": self.server.origin + self.path}
+
+    def open_victim(self):
+        server = self.enterContext(self.started())
+        self.open({"url": server.origin + self.path}, "b")
+        return server
+
+
+class EverythingOldSse(EverythingHttp):
+    """LHTTP-15: one stream for all that the server says."""
+
+    mode, path = "sse", "/sse"
+    loss, bounds = "closed", {}
+
+
+# ---- server-filesystem ----
+
+
+class Filesystem(ServerTest):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory())).resolve()
+        for name in ("one", "two"):
+            (self.folder / name).mkdir()
+            (self.folder / name / "note.txt").write_text(f"in {name}")
+        target = self.child(running.OFFICIAL / "server-filesystem" / "dist" / "index.js", str(self.folder / "one"))
+        self.target = target
+
+    def root(self, name):
+        return {"uri": (self.folder / name).as_uri(), "name": name}
+
+    def test_files(self):
+        """TOOL-10 TOOL-14: files are listed, read and written; what is outside is refused, as a result"""
+        self.assertEqual(self.open(self.target), "secure-filesystem-server")
+        self.assertIn("read_text_file", self.names("tools/list", "b"))
+        note = str(self.folder / "one" / "note.txt")
+        self.assertEqual(self.tool("read_text_file", "b", path=note), "in one")
+        self.tool("write_file", "b", path=note, content="größer\n" * 20_000)
+        self.assertEqual(self.tool("read_text_file", "b", path=note), "größer\n" * 20_000)
+        self.assertIn("note.txt", self.tool("list_directory", "b", path=str(self.folder / "one")))
+        self.assertIn("outside allowed directories", self.failing("read_text_file", "b", path=str(self.folder / "two" / "note.txt")))
+        calls = [self.begin("read_text_file", "b", path=note) for _ in range(20)]
+        for call in calls:
+            self.assertEqual(len(self.result(call.wait())["text"]), 140_000)
+
+    def test_roots(self):
+        """ROOT-01 ROOT-02: the server asks for roots by itself, and again when it is told that they have changed"""
+        self.open(self.target, answers={"roots": [self.root("two")]}, events=["stderr"])
+        self.allows("two")
+        self.assertEqual(self.tool("read_text_file", "b", path=str(self.folder / "two" / "note.txt")), "in two")
+        self.failing("read_text_file", "b", path=str(self.folder / "one" / "note.txt"))
+        self.ask("set_roots", "b", roots=[self.root("one")])
+        self.allows("one")
+        self.assertEqual(self.tool("read_text_file", "b", path=str(self.folder / "one" / "note.txt")), "in one")
+        self.failing("read_text_file", "b", path=str(self.folder / "two" / "note.txt"))
+
+    def allows(self, name):
+        kp.until(lambda: self.tool("list_allowed_directories", "b").endswith("/" + name), f"the server to take the root {name}")
+
+
+# ---- server-memory ----
+
+
+class Memory(ServerTest):
+    def test_g8_std_11_graph(self):
+        """G8 STD-11 TOOL-10: the graph is written, its server killed, another started by the next call, and everything is there"""
+        folder = self.enterContext(tempfile.TemporaryDirectory())
+        target = self.child(running.OFFICIAL / "server-memory" / "dist" / "index.js", MEMORY_FILE_PATH=f"{folder}/memory.jsonl")
+        self.assertEqual(self.open(target, restart={"attempts": 1}, events=["disconnected"]), "memory-server")
+        self.assertIn("read_graph", self.names("tools/list", "b"))
+        keel = {"name": "keel", "entityType": "part", "observations": ["keeps it upright"]}
+        self.tool("create_entities", "b", entities=[keel])
+        found = self.result(self.begin("search_nodes", "b", query="upright").wait())
+        self.assertEqual(found["structured"], {"entities": [keel], "relations": []})
+        self.failing("add_observations", "b", observations=[{"entityName": "nobody", "contents": []}])
+        child, = self.caller.census()["children"]
+        watched = kp.Watched(int(child.split()[0]))
+        self.addCleanup(watched.close)
+        watched.kill()
+        self.assertTrue(self.caller.event("disconnected")["will_restart"])
+        self.assertEqual(json.loads(self.tool("read_graph", "b"))["entities"], [keel])
+
+
+# ---- kubernetes-mcp-server ----
+
+
+class Kubernetes:
+    """Without a cluster: at its address nobody listens, or somebody who never answers."""
+
+    version = MODERN
+    options = {}
+    hears_of_cancellation = True
+
+    def setUp(self):
+        # It looks for its cluster when it starts, and goes on without one. Later it may find somebody at the address.
+        self.cluster = running.Cluster()
+        self.addCleanup(self.cluster.close)
+        self.config = running.kubeconfig(self.enterContext(tempfile.TemporaryDirectory()), self.cluster.port)
+
+    def waits_for_cluster(self):
+        """A call that is at work: it waits for an answer of the cluster."""
+        self.cluster.appear()
+        call = self.begin("pods_list_in_namespace", "b", namespace="here")
+        self.assertIn("/namespaces/here/pods", self.cluster.asked.get(timeout=kp.SECONDS_TO_HANG))
+        return call
+
+    def test_features(self):
+        """VER-14 TOOL-14: lists, calls, prompts; without a cluster a tool fails in its own business"""
+        self.assertEqual(self.reach(), "kubernetes-mcp-server")
+        self.assertLessEqual({"configuration_view", "pods_list"}, set(self.names("tools/list", "b")))
+        self.assertEqual(self.names("prompts/list", "b"), ["cluster-health-check"])
+        self.assertEqual(self.names("resources/list", "b"), [])
+        self.assertIn("current-context: here", self.tool("configuration_view", "b"))
+        self.assertIn("connection refused", self.failing("pods_list", "b"))
+        self.assertEqual(self.rejected("call_tool", "b", name="no_such_tool"), -32602)
+        self.ask("ping", "b")
+        calls = [self.begin("configuration_view", "b") for _ in range(50)]
+        for call in calls:
+            self.assertIn("current-context: here", self.result(call.wait())["text"])
+
+    def test_d7_cancellation(self):
+        """D7 STD-04: a call that is given up is given up by the server too: it leaves the cluster that it was waiting for"""
+        self.reach()
+        self.give_up(self.waits_for_cluster())
+        if self.hears_of_cancellation:
+            self.cluster.left.get(timeout=kp.SECONDS_TO_HANG)
+        self.assertIn("current-context: here", self.tool("configuration_view", "b"))
+
+    def test_d1_d2_killed(self):
+        """D1 D2 G7: the server is killed in the middle of a call"""
+        self.reach()
+        call = self.waits_for_cluster()
+        self.victim().kill()
+        self.assertEqual(call.wait().kind, self.loss)
+
+
+class KubernetesStdio(Kubernetes, ServerTest):
+    loss = "closed"
+
+    def reach(self):
+        return self.open({"child": {"command": running.kubernetes(), "arguments": ["--kubeconfig", self.config]}}, **self.options)
+
+    def victim(self):
+        child, = self.caller.census()["children"]
+        watched = kp.Watched(int(child.split()[0]))
+        self.addCleanup(watched.close)
+        return watched
+
+    def test_g6_through_its_package(self):
+        """G6 STD-09: as its users start it, the server is a grandchild; it goes with the end of its input, too"""
+        launcher = running.MODULES / "kubernetes-mcp-server" / "bin" / "index.js"
+        self.open(self.child(launcher, "--kubeconfig", self.config), **self.options)
+        child, = self.caller.census()["children"]
+        pid = child.split()[0]
+        grandchild = kp.Watched(int(Path(f"/proc/{pid}/task/{pid}/children").read_text()))
+        self.addCleanup(grandchild.close)
+        self.assertIn("current-context: here", self.tool("configuration_view", "b"))
+        self.result(self.caller.do("close", **{"as": "b"}))
+        grandchild.wait_for_end("the server to go")
+
+
+class KubernetesStdioLegacy(KubernetesStdio):
+    version, options = LEGACY, {"mode": "legacy"}
+
+
+class KubernetesHttp(Kubernetes, ServerTest):
+    """With sessions it answers server/discover, but names older revisions only: the client takes the newest of them."""
+
+    version = LEGACY
+    loss = "stream_lost"
+    arguments = ()
+
+    def reach(self):
+        self.server = self.enterContext(running.HttpProcess(
+            running.kubernetes(), "--kubeconfig", self.config, "--bind-address", "127.0.0.1", "--port", "0", *self.arguments,
+            says=False))
+        return self.open({"url": self.server.origin + "/mcp"}, **self.options)
+
+    def victim(self):
+        return self.server
+
+
+class KubernetesHttpStateless(KubernetesHttp):
+    version = MODERN
+    arguments = ("--stateless",)
+    hears_of_cancellation = False  # by the end of a request's stream: the Go SDK has that as an option, which it does not take
 
 
 if __name__ == "__main__":

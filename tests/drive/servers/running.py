@@ -1,11 +1,14 @@
 """The servers in this folder's package.json: where they are, and a process of each that serves HTTP on loopback."""
 
+import http.server
+import json
 import os
+import queue
 import re
-import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import keel_process as kp
@@ -46,11 +49,57 @@ def kubeconfig(folder, port):
     return str(file)
 
 
-def closed_port():
-    """Bound but not listening: nobody is served there, and nobody else gets it."""
-    taken = socket.socket()
-    taken.bind(("127.0.0.1", 0))
-    return taken
+class Cluster:
+    """At its address nobody listens, until it is there: then it says that it has pods, but never which."""
+
+    SAYS = {
+        "/api": {"kind": "APIVersions", "versions": ["v1"]},
+        "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
+        "/api/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": [
+            {"name": "pods", "singularName": "pod", "namespaced": True, "kind": "Pod", "verbs": ["get", "list"]}]},
+    }
+
+    def __init__(self):
+        self.asked = queue.SimpleQueue()  # for the pods
+        self.left = queue.SimpleQueue()  # by those who had asked
+        cluster = self
+
+        class Request(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                said = cluster.SAYS.get(self.path.partition("?")[0])
+                if said is None:
+                    cluster.asked.put(self.path)
+                    cluster.left.put(self.rfile.read())  # until the end of the connection
+                    self.close_connection = True
+                    return
+                body = json.dumps(said).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Request, bind_and_activate=False)
+        self.server.daemon_threads = True
+        self.server.socket.bind(("127.0.0.1", 0))
+        self.port = self.server.socket.getsockname()[1]
+        self.thread = None
+
+    def appear(self):
+        self.server.server_activate()
+        self.thread = threading.Thread(target=self.server.serve_forever, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        if self.thread:
+            self.server.shutdown()
+            self.thread.join()
+        self.server.socket.close()
 
 
 def listening_ports(pid):

@@ -131,6 +131,10 @@ class SdkConversation:
         found = self.share(self.where(), answers=ANSWERS, events=["server_log"], **self.options)
         self.assertEqual(found, "sdk-" + self.script[:2])
 
+    def is_session(self):
+        """Of the older revisions over HTTP."""
+        return self.over_http and self.version != MODERN
+
     def test_lists(self):
         """Everything the server has is in the lists"""
         self.assertLessEqual({"echo", "add", "fail", "steps", "wait", "ask_form"}, set(self.names("tools/list")))
@@ -270,9 +274,13 @@ class SdkConversation:
         victim.kill()
         for call in calls:
             self.assertEqual(call.wait().kind, self.loss)
-        self.assertEqual(self.result(change.wait())["over"], "lost")
+        self.assertIn(self.begin("echo", "b", text="?").wait().kind, self.no_server)
+        if self.is_session():  # its stream is wanted for as long as the session lasts
+            self.result(self.caller.do("close", **{"as": "b"}))
+            self.assertEqual(self.result(change.wait())["over"], "ended")
+        else:
+            self.assertEqual(self.result(change.wait())["over"], "lost")
         self.unsubscribe("b")
-        self.assertIn(self.begin("echo", "b", text="?").wait().kind, ("closed", "unreachable"))
         self.assertEqual(self.tool("echo", text="the others live"), "the others live")
 
     def test_d1_g8_killed_while_asking(self):
@@ -282,18 +290,21 @@ class SdkConversation:
         self.caller.event("asked", what="form")
         victim.kill()
         victim.wait_for_end("the server to be gone")
-        if self.version == MODERN and self.loss == "stream_lost":
-            # Between two rounds over HTTP there is nothing that could be lost. The question is still there, and may be given up.
+        if self.over_http and self.version == MODERN:
+            # Between two rounds there is nothing that could be lost. The question is still there, and may be given up.
             self.give_up(call)
         else:
             self.assertEqual(call.wait().kind, self.loss)
+        if self.is_session():  # which outlives any connection
+            self.result(self.caller.do("close", **{"as": "b"}))
         self.caller.event("taken_back")
 
 
 class OverStdio:
     """A child for each connection."""
 
-    loss = "closed"
+    over_http = False
+    loss, no_server = "closed", ("closed",)
 
     def where(self):
         return self.child(running.HERE / self.script, "stdio")
@@ -314,7 +325,8 @@ class OverStdio:
 class OverHttp:
     """One server for all connections of a class."""
 
-    loss = "stream_lost"
+    over_http = True
+    loss, no_server = "stream_lost", ("unavailable", "stream_lost")  # by whether the end of the old connections is known
 
     @classmethod
     def setUpClass(cls):
