@@ -20,7 +20,9 @@ std::string verdict(std::initializer_list<const char*> lines) {
         if (*line == '<') check.heard(line + 1);
         else check.wrote(json::parse(line));
     }
-    return check.problems().size() == before ? "" : check.problems().back();
+    std::string all;
+    for (std::size_t i = before; i < check.problems().size(); ++i) all += check.problems()[i] + "\n";
+    return all;
 }
 
 bool finds(std::string_view what, std::initializer_list<const char*> lines) {
@@ -51,7 +53,7 @@ TEST_CASE("good conversations are good") {
 TEST_CASE("what is wrong is found") {
     finds("BASE-01", {"[]"});
     finds("BASE-03", {modern_call, modern_call});
-    finds("not a JSONRPCMessage", {greeting, greeted, confirmed, R"({"jsonrpc":"2.0","id":null,"method":"ping"})"});
+    finds("BASE-02", {greeting, greeted, confirmed, R"({"jsonrpc":"2.0","id":null,"method":"ping"})"});
     finds("not a CallToolRequest", {greeting, greeted, confirmed, R"({"jsonrpc":"2.0","id":2,"method":"tools/call"})"});
     finds("VER-07", {R"({"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}})"});
     finds(

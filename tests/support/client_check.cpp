@@ -120,6 +120,8 @@ void client_check::wrote(const json::value& m) {
 void client_check::check_request(const json::value& m) {
     std::string id = json::to_string(m["id"]);
     std::string_view method = m["method"].if_string().value_or("");
+    // The schemas do not say so: with an id of null it is a notification with a member too many.
+    if (!m["id"].is_string() && !m["id"].if_int()) complain(m, "an id that is neither text nor integer (BASE-02)");
     if (!used_.insert(id).second) complain(m, "an id that was used before (BASE-03, BASE-04)");
     open_.emplace(id, method);
     auto said = m["params"]["_meta"][version_key].if_string();

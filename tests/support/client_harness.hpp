@@ -57,8 +57,8 @@ private:
         wire_link(script_connector& owner, std::unique_ptr<connection> wire) : owner_(owner), wire_(std::move(wire)) {}
         std::shared_ptr<rpc::peer> open(std::shared_ptr<loop> on, const limits& bounds,
                                         client_side::link_user& user) override {
-            auto p = std::make_shared<rpc::peer>(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr,
-                                                 user);
+            auto p =
+                std::make_shared<rpc::peer>(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, user);
             p->start();
             return p;
         }
@@ -212,7 +212,8 @@ public:
     }
 
     static json::value everything() {
-        return json::parse(R"({"tools":{"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{},
+        return json::parse(
+            R"({"tools":{"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{},
                                "resources":{"subscribe":true,"listChanged":true}})");
     }
     /// Connects to a server that speaks this revision; everything up to the end of the opening is taken from the wire.
@@ -226,7 +227,8 @@ public:
         json::value first = next();
         if (first["method"].if_string() == "server/discover") {
             if (version == "2026-07-28") {
-                json::value result = json::object({{"resultType", "complete"}, {"ttlMs", 0}, {"cacheScope", "private"}});
+                json::value result =
+                    json::object({{"resultType", "complete"}, {"ttlMs", 0}, {"cacheScope", "private"}});
                 result.set("supportedVersions", json::array({version}));
                 result.set("capabilities", std::move(capabilities));
                 answer(first, std::move(result));

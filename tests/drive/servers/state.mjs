@@ -16,7 +16,7 @@ export const text = (said) => ({ content: [{ type: 'text', text: String(said) }]
 export const state = { note: 'nothing yet', grown: false };
 export const sessions = new Map();  // of the older revisions over HTTP
 
-/// Calls that never end by themselves. Who asks for the cancelled ones is told when there is one more that nobody has been told of.
+/// Calls that never end by themselves. Who asks for a cancelled one waits until there is one that nobody has been told of.
 export class Waits {
     #cancelled = 0;
     #asking = [];

@@ -143,7 +143,7 @@ class SdkConversation:
         self.assertEqual(self.ask("templates"), 1)
 
     def test_calls(self):
-        """TOOL-10: results are those of their calls, many at once too; structured ones are what the schema says"""
+        """Results are those of their calls, many at once too; structured ones are what the schema says"""
         self.assertEqual(self.tool("echo", text="zwei\nZeilen \u2028 🐋"), "zwei\nZeilen \u2028 🐋")
         calls = {n: self.begin("echo", text=f"number {n}") for n in range(100)}
         for n, call in calls.items():
@@ -153,7 +153,7 @@ class SdkConversation:
         self.ask("ping")
 
     def test_errors(self):
-        """TOOL-14 RES-07: what fails in its own business is a result; what is not there is refused"""
+        """TOOL-14: what fails in its own business is a result; what is not there is refused"""
         self.assertEqual(self.failing("fail"), "it went wrong")
         self.assertIn("expected string", self.failing("echo", text=3))
         if self.script == "v1.mjs":  # says it as a result
@@ -167,7 +167,7 @@ class SdkConversation:
         self.assertEqual(self.tool("echo", text="still here"), "still here")
 
     def test_prompts_and_completion(self):
-        """COMP-04: a prompt is filled in; values are proposed for its argument, and for that of a template"""
+        """A prompt is filled in; values are proposed for its argument, and for that of a template"""
         self.assertEqual(self.ask("get_prompt", name="visit", arguments={"argument": "Oslo"}), 1)
         filled = self.request("prompts/get", name="visit", arguments={"argument": "Oslo"})
         message, = filled["messages"]
@@ -224,7 +224,7 @@ class SdkConversation:
             self.assertIn(("Oslo", "yes", ROOT["uri"])[n % 3], self.result(call.wait())["text"])
 
     def test_questions_refused(self):
-        """ELI-06 SAM-09: a form that is declined, a sampling that is refused, and questions that nobody can answer"""
+        """A form that is declined, a sampling that is refused, and questions that nobody can answer"""
         self.open(self.where(), "b", answers={"form": "decline", "sampling": "refuse"}, **self.options)
         self.assertIn('{"action":"decline"}', self.tool("ask_form", "b"))
         refused = self.begin("ask_model", "b").wait()
@@ -233,6 +233,7 @@ class SdkConversation:
             self.assertIn("the user does not want it", refused["message"])
         else:
             self.assertTrue(self.result(refused)["is_error"])
+            self.assertIn("the user does not want it", refused["result"]["text"])
         unable = self.begin("ask_roots", "b").wait()
         if unable.kind == "result":
             self.assertTrue(unable["result"]["is_error"], unable)
@@ -266,7 +267,7 @@ class SdkConversation:
         self.assertEqual((told["level"], told["data"]), ("error", "important"))
 
     def test_d1_d2_g7_g8_i11_killed(self):
-        """D1 D2 G7 G8 I7 I11: a server is killed in the middle of calls and of a subscription: each ends once, others live"""
+        """D1 D2 G7 G8 I11: a server is killed in the middle of calls and of a subscription: each ends once, others live"""
         victim = self.open_victim()
         self.subscribe("b", uris=["note://today"])
         change = self.caller.begin("next", sub="b")
