@@ -2,12 +2,21 @@
 
 #include "printable.hpp"
 
+#include <condition_variable>
 #include <utility>
 
 namespace keel::command {
 
 asker::asker(console& out, std::string where, std::stop_token interrupted)
     : console_(out), where_(std::move(where)), interrupted_(std::move(interrupted)) {}
+
+void asker::wait_if_interrupted(const asked_by& who) const {
+    if (!interrupted_.stop_requested()) return;
+    std::mutex mutex;
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    never.wait(lock, who.stop_token(), [] { return false; });
+}
 
 std::string asker::exchange::asker_name() const {
     std::string name = printable_line(who_.server_name());

@@ -28,6 +28,8 @@ public:
     // On the client's worker threads, one question after the other.
     form_answer ask_form(const asked_by& who, const form_question& q);
     elicit_action ask_url(const asked_by& who, const url_question& q);
+    /// After Ctrl-C: until the question has been taken back, as it is with the call it belongs to.
+    void wait_if_interrupted(const asked_by& who) const;
 
 private:
     console& console_;

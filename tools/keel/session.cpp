@@ -59,8 +59,17 @@ client_options session::settings() {
     if (options_.timeout) s.connect_timeout = *options_.timeout;
     s.level = options_.level;
     if (asker_.there() && !options_.no_input) {
-        s.on_form = [this](const asked_by& who, const form_question& q) { return asker_.ask_form(who, q); };
-        s.on_url = [this](const asked_by& who, const url_question& q) { return asker_.ask_url(who, q); };
+        // Ctrl-C is for the whole call: a question that it ends is not answered, but taken back.
+        s.on_form = [this](const asked_by& who, const form_question& q) {
+            form_answer answer = asker_.ask_form(who, q);
+            asker_.wait_if_interrupted(who);
+            return answer;
+        };
+        s.on_url = [this](const asked_by& who, const url_question& q) {
+            elicit_action answer = asker_.ask_url(who, q);
+            asker_.wait_if_interrupted(who);
+            return answer;
+        };
         // A person may think for a while, and can end the wait.
         s.limits.request_idle = s.limits.request_total;
     }
