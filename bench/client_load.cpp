@@ -64,7 +64,9 @@ settings read(int argc, char** argv) {
 double seconds_of(int who) {
     rusage u{};
     getrusage(who, &u);
-    auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
+    auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+    };
     return seconds(u.ru_utime) + seconds(u.ru_stime);
 }
 
@@ -136,7 +138,6 @@ int main(int argc, char** argv) {
     }
     std::printf(R"({"cpu_us_per_call":%.4f,"calls_per_second":%.1f,"children_us_per_call":%.4f})"
                 "\n",
-                f.cpu / s.calls * 1e6, s.calls / f.wall,
-                seconds_of(RUSAGE_CHILDREN) / (s.calls + s.warm_up) * 1e6);
+                f.cpu / s.calls * 1e6, s.calls / f.wall, seconds_of(RUSAGE_CHILDREN) / (s.calls + s.warm_up) * 1e6);
     return status;
 }

@@ -17,7 +17,7 @@ enum class error_kind : unsigned char {
     timed_out,     // no answer in time: the work may or may not have been done
     cancelled,     // we asked for it
     unauthorized,  // get a token, then try again
-    unavailable,   // it cannot be done here: a nested request where none can be delivered, too much queued, no connection
+    unavailable,  // it cannot be done here: a nested request where none can be delivered, too much queued, no connection
     stream_lost,   // HTTP: the answer to this request was lost on its way; it may have been served. The rest goes on
     session_lost,  // HTTP, older revisions: the server has forgotten the session this request belonged to
 };

@@ -14,7 +14,7 @@ namespace keel {
 struct subscription_request {
     bool tools = false;
     bool prompts = false;
-    bool resources = false;          // the list of them
+    bool resources = false;         // the list of them
     std::vector<std::string> uris;  // these resources
 
     subscription_request() = default;
@@ -28,9 +28,9 @@ struct change {
 
 /// Why nothing more comes.
 enum class subscription_end : unsigned char {
-    none,    // it goes on
-    ended,   // the server has ended it, or we have
-    lost,    // the connection, or its stream, is gone: subscribe again, and look at everything anew
+    none,   // it goes on
+    ended,  // the server has ended it, or we have
+    lost,   // the connection, or its stream, is gone: subscribe again, and look at everything anew
 };
 
 namespace client_side {

@@ -92,8 +92,7 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
         if (auto problem = client_side::fit_sampling(rev, options.sampling_with_tools, params, request)) {
             refuse(error_code::invalid_params, *problem);
         }
-        sampling_result result =
-            co_await run(options.on_sampling, &workers(), on, std::move(who), std::move(request));
+        sampling_result result = co_await run(options.on_sampling, &workers(), on, std::move(who), std::move(request));
         co_return protocol::encode_for(rev, result);
     }
     bool elicits = method == "elicitation/create" && protocol::has_elicitation(rev);

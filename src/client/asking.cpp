@@ -76,7 +76,8 @@ protocol::input_required_result questions_of(const json::value& result) {
         throw keel::error(error_kind::bad_message, "the server asks too many questions at once");
     }
     if (r.input_requests.empty() && !r.request_state) {
-        throw keel::error(error_kind::bad_message, "the server wants to be asked again, but does not say what it needs");
+        throw keel::error(error_kind::bad_message,
+                          "the server wants to be asked again, but does not say what it needs");
     }
     return r;
 }
@@ -184,8 +185,7 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
         json::value params = q.params;
         std::string problem;
         try {
-            answers[key] =
-                co_await answer(*s, std::move(method), std::move(params), token.source.get_token());
+            answers[key] = co_await answer(*s, std::move(method), std::move(params), token.source.get_token());
             co_return;
         } catch (const cancelled&) {
             throw;

@@ -202,21 +202,18 @@ task<void> client::set_log_level(log_level from) { return on_engine(engine_, eng
 void client::set_roots(std::vector<root> roots) { engine_->set_roots(std::move(roots)); }
 task<json::value> client::request(std::string method, json::value params, call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->request(std::move(method), std::move(params), std::move(how)),
-                     std::move(stop));
+    return on_engine(engine_, engine_->request(std::move(method), std::move(params), std::move(how)), std::move(stop));
 }
 task<request_round> client::request_once(std::string method, json::value params, round_answers answers,
                                          call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(
-        engine_,
-        engine_->request_once(std::move(method), std::move(params), std::move(answers), std::move(how)),
-        std::move(stop));
+    return on_engine(engine_,
+                     engine_->request_once(std::move(method), std::move(params), std::move(answers), std::move(how)),
+                     std::move(stop));
 }
 void client::notify(std::string method, json::value params) {
-    engine_->on->post([e = engine_, method = std::move(method), params = std::move(params)] {
-        e->notify(method, params);
-    });
+    engine_->on->post(
+        [e = engine_, method = std::move(method), params = std::move(params)] { e->notify(method, params); });
 }
 
 }  // namespace keel

@@ -30,7 +30,7 @@ namespace client_side {
 class session;
 class subscription_state;
 struct listening;
-}
+}  // namespace client_side
 
 namespace detail {
 

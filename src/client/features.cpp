@@ -135,7 +135,8 @@ task<std::vector<T>> client_engine::list_all(call_options how) {
                 p = co_await list_page<T>(cursor, how);
             } catch (const keel::error& e) {
                 // What the cursor pointed at is gone: from the beginning, once (CACHE-10).
-                refused = cursor && !again && e.kind() == error_kind::rejected && e.code() == error_code::invalid_params;
+                refused =
+                    cursor && !again && e.kind() == error_kind::rejected && e.code() == error_code::invalid_params;
                 if (!refused) throw;
             }
             if (refused) break;

@@ -47,7 +47,7 @@ private:
         std::function<T()> work;
         std::optional<detail::outcome<T>> result;
         std::atomic<bool> dropped{false};  // nobody wants the answer any more: it is not begun
-        on_worker* waiting = nullptr;  // on the loop only
+        on_worker* waiting = nullptr;      // on the loop only
     };
     static void run(std::shared_ptr<state> s) {
         if (s->dropped.load(std::memory_order_acquire)) return;

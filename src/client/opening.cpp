@@ -116,8 +116,7 @@ task<client_engine::session_ptr> client_engine::open() {
 task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
     const std::string who = where->identity();
     const bool automatic = options.mode == protocol_mode::automatic;
-    bool ask_first =
-        options.mode == protocol_mode::modern || (automatic && eras_->is_modern(who).value_or(true));
+    bool ask_first = options.mode == protocol_mode::modern || (automatic && eras_->is_modern(who).value_or(true));
     s = co_await reach();
     until_adopted guard(s);
     for (bool probed_again = false;; probed_again = true) {
@@ -280,8 +279,7 @@ task<void> client_engine::shake_hands(session_ptr s) {
     protocol::initialize_result said;
     decode_error why;
     if (!decode(result, said, why)) {
-        throw keel::error(error_kind::bad_message,
-                          "the answer to initialize is none: " + why.message());
+        throw keel::error(error_kind::bad_message, "the answer to initialize is none: " + why.message());
     }
     auto agreed = protocol::find_revision(said.protocol_version);
     bool acceptable = agreed && !protocol::is_modern(*agreed) &&

@@ -20,8 +20,7 @@ public:
     explicit wire_link(std::unique_ptr<connection> wire) noexcept : wire_(std::move(wire)) {}
 
     std::shared_ptr<rpc::peer> open(std::shared_ptr<loop> on, const limits& bounds, link_user& user) override {
-        auto p =
-            std::make_shared<rpc::peer>(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, user);
+        auto p = std::make_shared<rpc::peer>(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, user);
         p->start();
         return p;
     }

@@ -183,7 +183,8 @@ void peer_core::on_cancel(const json::value* params) {
     if (!id.present()) return;
     auto found = open_ids_.find(id);
     if (found == open_ids_.end()) {
-        auto listen = role_ == role::client && id.is_integer() ? calls_.find(static_cast<serial>(id.number())) : calls_.end();
+        auto listen =
+            role_ == role::client && id.is_integer() ? calls_.find(static_cast<serial>(id.number())) : calls_.end();
         if (listen != calls_.end() && listen->second.peer_may_end) {
             call_outcome ended{.result = {}, .kind = error_kind::cancelled, .error = {0, "ended by the server", {}}};
             return settle_call(listen->first, std::move(ended));

@@ -385,8 +385,8 @@ private:
     // No call is due before this. Calls that are answered leave it as it is: to look at all of them once in a while costs less
     // than to keep them in order.
     time_point calls_due_ = time_point::max();
-    std::set<serial> parked_;                                      // records with parked progress, in order
-    std::map<serial, std::shared_ptr<batch>> queued_batches_;      // by the owner of their frame
+    std::set<serial> parked_;                                  // records with parked progress, in order
+    std::map<serial, std::shared_ptr<batch>> queued_batches_;  // by the owner of their frame
 
     std::optional<time_point> drain_deadline_;
     std::optional<time_point> grace_deadline_;

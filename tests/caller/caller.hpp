@@ -25,6 +25,9 @@ void say(const json::value& what);
 server_target read_target(const json::value& from);
 /// Durations are milliseconds. What the client tells by itself becomes lines {"event":…,"as":NAME,…}.
 client_options read_options(const json::value& from, const std::string& name);
+/// "answers" to the questions of the server, and the events that are about what it tells.
+void read_answers(const json::value& from, const std::string& name, client_options& into);
+std::vector<root> read_roots(const json::value& from);
 call_options read_call_options(const json::value& from, std::stop_token stop);
 
 /// What a call is to do, by the name of the client's function. The task needs the client no more once it is made.

@@ -45,6 +45,7 @@ task<json::value> shown(task<void> call) {
     co_await std::move(call);
     co_return json::value();
 }
+task<json::value> done() { co_return json::value(); }
 
 }  // namespace
 
@@ -65,6 +66,10 @@ task<json::value> make_call(client& c, const std::string& what, const json::valu
     if (what == "set_level") return shown(c.set_log_level(log_level::warning));
     if (what == "request") return shown(c.request(text(args["method"]), args["params"], std::move(how)));
     if (what == "request_once") return shown(c.request_once(text(args["method"]), args["params"], {}, std::move(how)));
+    if (what == "set_roots") {
+        c.set_roots(read_roots(args["roots"]));
+        return done();
+    }
     throw std::invalid_argument("no such call: " + what);
 }
 

@@ -114,6 +114,7 @@ client_options read_options(const json::value& from, const std::string& name) {
     if (wants(from, "log")) {
         o.log = [tell](log_level level, std::string_view s) { tell("log", {{"level", name_of(level)}, {"text", s}}); };
     }
+    read_answers(from, name, o);
     return o;
 }
 
