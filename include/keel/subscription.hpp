@@ -37,7 +37,10 @@ namespace client_side {
 class subscription_state;  // src/client/subscription_state.hpp
 }
 
-/// Changes that have not been taken are merged: what changed twice is told once. Dropping it ends it. Any thread; one task
+/// Changes that have not been taken are merged: what changed twice is told once; if thousands of resources change and nobody
+/// takes the changes, one of kind `resources` stands for all of them. Older revisions over HTTP: a stream that broke is taken
+/// up again for as long as the session lasts, and what happened meanwhile may be missed.
+/// Dropping it ends it. Any thread; one task
 /// at a time may wait in next().
 class subscription {
 public:
