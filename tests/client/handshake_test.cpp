@@ -154,7 +154,7 @@ TEST_CASE("LIFE-10: calls that are made while the handshake is under way wait fo
 }
 
 TEST_CASE(
-    "LIFE-12, LIFE-13, STD-04, TOOL-15: a call without an answer ends in time, the server is told, the answer is "
+    "LIFE-12, LIFE-13, STD-04: a call without an answer ends in time, the server is told, the answer is "
     "dropped") {
     for (const std::string& revision : every_revision) {
         client_options options;

@@ -104,7 +104,7 @@ TEST_CASE("CACHE-10, PAG-03: a cursor that is refused means beginning anew, once
     }
 }
 
-TEST_CASE("TOOL-05: what lists say of icons and annotations is handed on, nothing is fetched or believed") {
+TEST_CASE("what lists say of icons and annotations is handed on, nothing is fetched or believed") {
     for (const std::string& revision : revisions_from("2025-03-26")) {
         client_under_test t;
         t.connect(revision);

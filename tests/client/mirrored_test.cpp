@@ -19,7 +19,8 @@ std::string tools(std::string_view list) { return R"({"tools":)" + std::string(l
 }  // namespace
 
 TEST_CASE(
-    "HDR-12, HDR-17: tools whose annotations are wrong are dropped with their name and the reason, the others stay") {
+    "HDR-12, HDR-17: over HTTP, tools whose annotations are wrong are dropped with their name and the reason, the "
+    "others stay") {
     web_client t;
     std::string& o = t.list();
     t.answer("tools/list", tools(annotated));
@@ -29,7 +30,9 @@ TEST_CASE(
     CHECK(t.log[0].find("x-mcp-header") != std::string::npos);
 }
 
-TEST_CASE("HDR-07, HDR-08, HDR-11: annotated arguments go into headers too, those that are absent or null do not") {
+TEST_CASE(
+    "HDR-07, HDR-08, HDR-11: over HTTP, annotated arguments go into headers too, those that are absent or null do "
+    "not") {
     web_client t;
     t.list();
     t.answer("tools/list", tools(annotated));
@@ -47,7 +50,7 @@ TEST_CASE("HDR-07, HDR-08, HDR-11: annotated arguments go into headers too, thos
     t.answer("tools/call", R"({"content":[]})");
 }
 
-TEST_CASE("HDR-07: whichever way a tool is called, and in every round") {
+TEST_CASE("HDR-07: over HTTP, whichever way a tool is called, and in every round") {
     web_client t;
     t.list();
     t.answer("tools/list", tools(annotated));
@@ -70,7 +73,8 @@ TEST_CASE("HDR-07: whichever way a tool is called, and in every round") {
     CHECK(rounds == "ok");
 }
 
-TEST_CASE("HDR-18: a call that is refused for its headers is made again once, with the tools as they are now") {
+TEST_CASE(
+    "HDR-18: over HTTP, a call that is refused for its headers is made again once, with the tools as they are now") {
     web_client t;
     std::string& o = t.call("good", R"({"region":"eu"})");
     CHECK(!t.last("tools/call").has("Mcp-Param-Region"));  // not listed yet

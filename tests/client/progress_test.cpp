@@ -41,7 +41,7 @@ TEST_CASE("PROG-01: every request that is open has a progress token of its own, 
     }
 }
 
-TEST_CASE("PROG-02, PROG-03: reports reach the call they are for, in order, and only while it is open") {
+TEST_CASE("PROG-02: reports reach the call they are for, in order, and only while it is open") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);

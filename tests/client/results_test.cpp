@@ -32,7 +32,7 @@ constexpr const char* number_schema = R"({"type":"object","properties":{"n":{"ty
 
 }  // namespace
 
-TEST_CASE("TOOL-10, TOOL-15: what a tool gives is checked against what it has promised") {
+TEST_CASE("TOOL-10: what a tool gives is checked against what it has promised") {
     for (const std::string& revision : revisions_from("2025-06-18")) {
         client_under_test t;
         t.connect(revision);

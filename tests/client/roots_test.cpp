@@ -5,7 +5,7 @@
 using namespace keel;
 using namespace keel::test;
 
-TEST_CASE("ROOT-01, ROOT-03, ROOT-04: roots are declared and told where there are any to tell, as they were given") {
+TEST_CASE("ROOT-01, ROOT-04: roots are declared and told where there are any to tell, as they were given") {
     for (const std::string& revision : every_revision) {
         client_options options;
         CHECK(declared_first(options, revision, "roots") == "none");

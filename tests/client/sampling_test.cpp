@@ -113,7 +113,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("SAM-07: hints reach the handler in their order") {
+TEST_CASE("hints reach the handler in their order") {
     for (const std::string& revision : every_revision) {
         std::string seen;
         client_under_test t(answering([&](const sampling_request& r) {
@@ -138,7 +138,7 @@ TEST_CASE("SAM-09: a user who does not want it is told of with -1") {
     }
 }
 
-TEST_CASE("SAM-10: nothing of one question is in the next") {
+TEST_CASE("nothing of one question is in the next") {
     std::vector<std::size_t> sizes;
     client_under_test t(answering([&](const sampling_request& r) {
         sizes.push_back(r.messages.size());

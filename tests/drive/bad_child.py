@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Child processes that do not go as children should: bad_child.py KIND. See test_client_children.py.
 
-Each is a proper server of the older revisions until its kind shows. Its tool `facts` tells what it is and has, `die` ends it
-with calls waiting, `wait` is never answered.
+Each is a proper server until its kind shows, of the revision in BAD_CHILD_VERSION, or of 2025-11-25. Its tool `facts` tells what
+it is and has, `die` ends it with calls waiting, `wait` is never answered.
 """
 
 import json
@@ -14,6 +14,8 @@ import hostile_lines as h
 
 KIND = sys.argv[1] if len(sys.argv) > 1 else "polite"
 NOTE = os.environ.get("BAD_CHILD_NOTE", "")  # a file that outlives the process
+VERSION = os.environ.get("BAD_CHILD_VERSION", h.LEGACY)
+ERA = "modern" if VERSION == h.MODERN else "legacy"
 
 
 def note(text):
@@ -53,7 +55,7 @@ class Child(h.StdioServer):
         if method == "server/discover" and KIND == "silent_on_probe":
             return None
         if method != "tools/call":
-            return h.answer_to(message, "legacy")
+            return self.usual_answer(message)
         tool = message["params"]["name"]
         if tool == "wait":
             return None
@@ -64,8 +66,16 @@ class Child(h.StdioServer):
         if tool == "leave":
             complain("leaving with 5")
             os._exit(5)
-        return {"jsonrpc": "2.0", "id": message["id"],
-                "result": {"content": [{"type": "text", "text": json.dumps(facts())}]}}
+        reply = self.usual_answer(message)
+        reply["result"] = {**reply["result"], "content": [{"type": "text", "text": json.dumps(facts())}]}
+        return reply
+
+    def usual_answer(self, message):
+        """It speaks one revision, whichever was asked for."""
+        reply = h.answer_to(message, ERA)
+        if ERA == "legacy" and message.get("method") == "initialize":
+            reply["result"]["protocolVersion"] = VERSION
+        return reply
 
     def serve(self):
         while True:
@@ -104,7 +114,7 @@ def main():
             sys.stderr.write("x" * 999_999 + "\n")
         sys.stderr.flush()
     try:
-        Child(h.Plan("legacy")).serve()
+        Child(h.Plan(ERA)).serve()
     except h.Ended:
         pass
     note("end of input")

@@ -12,8 +12,10 @@ import tempfile
 from pathlib import Path
 
 import keel_process as kp
+import proof
 from caller_process import Caller
 
+REVISIONS = (*kp.LEGACY, kp.MODERN)
 CHILD = str(Path(__file__).with_name("bad_child.py"))
 QUICK = {"child_exit": 200, "child_term": 200, "child_reap": 5000}  # for those that use their time to the full
 PATIENT = {"child_exit": 60_000, "child_term": 60_000, "child_reap": 60_000}  # where using it up would be the fault
@@ -57,6 +59,16 @@ class ChildTest(kp.DriveTest):
         said = self.caller.do("close", **{"as": name})
         self.assertEqual(said.kind, "result", said)
 
+    def opens_in(self, version, kind, **options):
+        """A child that speaks this revision and no other."""
+        self.note.unlink(missing_ok=True)
+        said = self.opens(kind, target=self.target(kind, BAD_CHILD_VERSION=version), version=version,
+                          mode="modern" if version == kp.MODERN else "legacy", **options)
+        self.assertEqual(said["result"]["version"], version)
+        child = self.watch(self.facts()["pid"])
+        proof.spoke(version)
+        return child
+
     def leaves_nothing(self, *names):
         for name in names or ("a",):
             self.caller.drop(name)
@@ -72,31 +84,41 @@ class ChildTest(kp.DriveTest):
 class Ending(ChildTest):
     def test_g6_polite(self):
         """G6 STD-09: a child that goes when its input ends gets no signal, and is not waited for longer than it takes"""
-        self.opens("polite")
-        child = self.watch(self.facts()["pid"])
-        self.closes()
-        child.wait_for_end("the child to go")
-        self.assertEqual(self.notes()[1:], ["end of input"])
-        self.leaves_nothing()
+        for version in REVISIONS:
+            with self.subTest(version):
+                child = self.opens_in(version, "polite")
+                self.closes()
+                child.wait_for_end("the child to go")
+                self.assertEqual(self.notes()[1:], ["end of input"])
+                self.caller.drop("a")
+                self.caller.is_back(self.before)
+        self.caller.finish()
 
     def test_g6_ignores_eof(self):
         """G6 STD-09: a child that ignores the end of its input gets SIGTERM"""
-        self.opens("ignores_eof", limits={**PATIENT, "child_exit": 200})
-        child = self.watch(self.facts()["pid"])
-        self.closes()
-        child.wait_for_end("the child to go")
-        self.assertEqual(self.notes()[1:], ["end of input"])
-        self.leaves_nothing()
+        for version in REVISIONS:
+            with self.subTest(version):
+                child = self.opens_in(version, "ignores_eof", limits={**PATIENT, "child_exit": 200})
+                self.closes()
+                child.wait_for_end("the child to go")
+                self.assertEqual(self.notes()[1:], ["end of input"])
+                self.caller.drop("a")
+                self.caller.is_back(self.before)
+        self.caller.finish()
 
     def test_g6_ignores_sigterm(self):
         """G6 STD-09: a child that ignores SIGTERM too is killed: first the end of input, then SIGTERM, then SIGKILL"""
-        self.opens("ignores_term", limits={**PATIENT, "child_exit": 200, "child_term": 200}, events=["stderr"])
-        child = self.watch(self.facts()["pid"])
-        self.closes()
-        child.wait_for_end("the child to go")
-        self.assertEqual(self.notes()[1:], ["end of input", "got SIGTERM"])
-        self.assertEqual(self.caller.event("stderr")["text"], "got SIGTERM\n")
-        self.leaves_nothing()
+        limits = {**PATIENT, "child_exit": 200, "child_term": 200}
+        for version in REVISIONS:
+            with self.subTest(version):
+                child = self.opens_in(version, "ignores_term", limits=limits, events=["stderr"])
+                self.closes()
+                child.wait_for_end("the child to go")
+                self.assertEqual(self.notes()[1:], ["end of input", "got SIGTERM"])
+                self.assertEqual(self.caller.event("stderr")["text"], "got SIGTERM\n")
+                self.caller.drop("a")
+                self.caller.is_back(self.before)
+        self.caller.finish()
 
     def test_g4_g6_dropped_without_close(self):
         """G4 G6: a client that is destroyed ends its child in the same way, calls waiting and all"""

@@ -7,10 +7,9 @@ using namespace keel::test;
 using http::transfer_failure;
 
 TEST_CASE("HTTP-08: an answer comes as JSON or as a stream of events") {
-    for (bool modern : {true, false}) {
-        link_settings_for_test how;
-        how.modern = modern;
-        link_under_test t(how);
+    for (const char* version : versions) {
+        link_under_test t(speaking(version));
+        t.open();
         auto plain = t.ask("a");
         t.on->reply(t.on->last(), 200, "application/json; charset=utf-8",
                     fake_wire::result_text(t.on->last(), R"({"n":1})"));
@@ -25,32 +24,38 @@ TEST_CASE("HTTP-08: an answer comes as JSON or as a stream of events") {
 }
 
 TEST_CASE("HTTP-08: an answer is whole however its bytes are cut") {
-    for (const char* type : {"application/json", "text/event-stream"}) {
-        link_under_test t;
-        auto call = t.ask("a");
-        std::string text = fake_wire::result_text(t.on->last(), R"({"word":"naïve"})");
-        if (std::string_view(type) == "text/event-stream") text = "data: " + text + "\r\n\r\n";
-        t.on->head(t.on->last(), 200, {{"content-type", type}});
-        for (char c : text) t.on->body(t.on->last(), std::string_view(&c, 1));
-        t.on->end(t.on->last());
-        CHECK(call->outcome == R"({"word":"naïve"})");
+    for (const char* version : versions) {
+        for (const char* type : {"application/json", "text/event-stream"}) {
+            link_under_test t(speaking(version));
+            t.open();
+            auto call = t.ask("a");
+            std::string text = fake_wire::result_text(t.on->last(), R"({"word":"naïve"})");
+            if (std::string_view(type) == "text/event-stream") text = "data: " + text + "\r\n\r\n";
+            t.on->head(t.on->last(), 200, {{"content-type", type}});
+            for (char c : text) t.on->body(t.on->last(), std::string_view(&c, 1));
+            t.on->end(t.on->last());
+            CHECK(call->outcome == R"({"word":"naïve"})");
+        }
     }
 }
 
 TEST_CASE("HTTP-10: comments, empty events and events of another name are nothing; garbage is reported and skipped") {
-    link_under_test t;
-    auto call = t.ask("a");
-    seen_request& r = t.on->last();
-    t.on->open_stream(r);
-    t.on->body(r, ": hello\n\n:\n\nid: 5\ndata:\n\nevent: ping\ndata: 12:00\n\n");
-    CHECK(t.reports.empty());
-    t.on->event(r, "{oops");
-    CHECK(t.reports.size() == 1);
-    t.on->event(r, R"({"jsonrpc":"2.0"})");
-    CHECK(t.reports.size() == 2);
-    CHECK(call->ends == 0);
-    t.on->event(r, fake_wire::result_text(r));
-    CHECK(call->outcome == "{}");
+    for (const char* version : versions) {
+        link_under_test t(speaking(version));
+        t.open();
+        auto call = t.ask("a");
+        seen_request& r = t.on->last();
+        t.on->open_stream(r);
+        t.on->body(r, ": hello\n\n:\n\nid: 5\ndata:\n\nevent: ping\ndata: 12:00\n\n");
+        CHECK(t.reports.empty());
+        t.on->event(r, "{oops");
+        CHECK(t.reports.size() == 1);
+        t.on->event(r, R"({"jsonrpc":"2.0"})");
+        CHECK(t.reports.size() == 2);
+        CHECK(call->ends == 0);
+        t.on->event(r, fake_wire::result_text(r));
+        CHECK(call->outcome == "{}");
+    }
 }
 
 TEST_CASE("D13: what stands before the answer in one chunk is heard before the call ends") {

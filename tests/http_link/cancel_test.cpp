@@ -59,21 +59,23 @@ TEST_CASE("D7: in the modern era a call is given up by closing its stream, and n
 }
 
 TEST_CASE("D7, LHTTP-18: in the older era a call is given up by exactly one notification, and its exchange is let go") {
-    for (bool streaming : {false, true}) {
-        link_under_test t(era(false));
-        t.shake_hands();
-        auto call = t.ask("a");
-        seen_request& post = t.on->last();
-        if (streaming) t.on->open_stream(post);
-        call->line.stop();
-        CHECK(call->outcome == "cancelled");
-        REQUIRE(t.on->all("POST notifications/cancelled").size() == 1);
-        seen_request& cancel = t.on->last();
-        CHECK(json::parse(cancel.what.body)["params"]["requestId"] == json::parse(post.id()));
-        CHECK(cancel.header("Mcp-Session-Id") == "s-1");
-        CHECK(post.cancelled);
-        t.on->accept(cancel);
-        CHECK(t.link->open_exchanges() == 0);
+    for (const char* version : legacy_versions) {
+        for (bool streaming : {false, true}) {
+            link_under_test t(legacy(version));
+            t.shake_hands();
+            auto call = t.ask("a");
+            seen_request& post = t.on->last();
+            if (streaming) t.on->open_stream(post);
+            call->line.stop();
+            CHECK(call->outcome == "cancelled");
+            REQUIRE(t.on->all("POST notifications/cancelled").size() == 1);
+            seen_request& cancel = t.on->last();
+            CHECK(json::parse(cancel.what.body)["params"]["requestId"] == json::parse(post.id()));
+            CHECK(cancel.header("Mcp-Session-Id") == "s-1");
+            CHECK(post.cancelled);
+            t.on->accept(cancel);
+            CHECK(t.link->open_exchanges() == 0);
+        }
     }
 }
 

@@ -18,34 +18,38 @@ struct end_of {
 }  // namespace
 
 TEST_CASE("LHTTP-23: a session is ended with DELETE; whatever the server says to that is fine") {
-    for (int status : {200, 204, 405, 404, 500, 0}) {
-        link_under_test t(legacy());
-        t.shake_hands();
-        t.peer->close();
-        end_of e(t);
-        t.loop->run();
-        REQUIRE(t.on->last().shown() == "DELETE");
-        CHECK(t.on->last().header("Mcp-Session-Id") == "s-1");
-        CHECK(t.on->last().header("MCP-Protocol-Version") == legacy_version);
-        CHECK_FALSE(e.ended);
-        if (status == 0) t.on->fail(t.on->last());
-        else t.on->reply(t.on->last(), status, "", "");
-        t.loop->run();
-        CHECK(e.ended);
-        CHECK(t.on->gone);
+    for (const char* version : legacy_versions) {
+        for (int status : {200, 204, 405, 404, 500, 0}) {
+            link_under_test t(legacy(version));
+            t.shake_hands();
+            t.peer->close();
+            end_of e(t);
+            t.loop->run();
+            REQUIRE(t.on->last().shown() == "DELETE");
+            CHECK(t.on->last().header("Mcp-Session-Id") == "s-1");
+            CHECK(t.on->last().header("MCP-Protocol-Version") == version);
+            CHECK_FALSE(e.ended);
+            if (status == 0) t.on->fail(t.on->last());
+            else t.on->reply(t.on->last(), status, "", "");
+            t.loop->run();
+            CHECK(e.ended);
+            CHECK(t.on->gone);
+        }
     }
 }
 
 TEST_CASE("LHTTP-23: a server that does not answer the DELETE is not waited for beyond the bound") {
-    link_under_test t(legacy());
-    t.shake_hands();
-    t.peer->close();
-    end_of e(t);
-    t.loop->advance(999ms);
-    CHECK_FALSE(e.ended);
-    t.loop->advance(1ms);
-    CHECK(e.ended);
-    CHECK(t.on->last().shown() == "DELETE");
+    for (const char* version : legacy_versions) {
+        link_under_test t(legacy(version));
+        t.shake_hands();
+        t.peer->close();
+        end_of e(t);
+        t.loop->advance(999ms);
+        CHECK_FALSE(e.ended);
+        t.loop->advance(1ms);
+        CHECK(e.ended);
+        CHECK(t.on->last().shown() == "DELETE");
+    }
 }
 
 TEST_CASE("without a session there is nothing to delete") {

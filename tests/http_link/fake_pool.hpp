@@ -71,9 +71,9 @@ struct fake_wire {
             std::count_if(requests.begin(), requests.end(), [](const auto& each) { return each->open(); }));
     }
     /// What there is, in order: "POST initialize, GET".
-    std::string shown() const {
+    std::string shown(std::size_t from = 0) const {
         std::string text;
-        for (const auto& each : requests) text += (text.empty() ? "" : ", ") + each->shown();
+        for (std::size_t i = from; i < requests.size(); ++i) text += (text.empty() ? "" : ", ") + requests[i]->shown();
         return text;
     }
 

@@ -12,6 +12,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,9 @@ using namespace std::chrono_literals;
 
 inline constexpr const char* modern_version = "2026-07-28";
 inline constexpr const char* legacy_version = "2025-11-25";
+/// Those that have this transport, which came with 2025-03-26: of the older era, and all.
+inline constexpr std::array legacy_versions = {"2025-03-26", "2025-06-18", legacy_version};
+inline constexpr std::array versions = {"2025-03-26", "2025-06-18", legacy_version, modern_version};
 
 /// A call that was made, and what became of it.
 struct asked {
@@ -56,6 +60,7 @@ struct asked {
 
 struct link_settings_for_test {
     bool modern = true;
+    std::string version = {};  // "": the newest of the era
     limits bounds = {};
     http::http_link_options options = {};
     std::string path = "/mcp";
@@ -63,12 +68,16 @@ struct link_settings_for_test {
 
 class link_under_test final : public client_side::link_user {
 public:
-    explicit link_under_test(link_settings_for_test how = {}) : loop(std::make_shared<manual_loop>()) {
+    explicit link_under_test(link_settings_for_test how = {})
+        : version(!how.version.empty() ? how.version
+                  : how.modern         ? modern_version
+                                       : legacy_version),
+          loop(std::make_shared<manual_loop>()) {
         link = std::make_unique<http::http_link>(
             loop, std::make_unique<fake_pool>(on, "http://127.0.0.1:8848", how.path), how.options);
         peer = link->open(loop, how.bounds, *this);
         peer->core().accept_requests(!how.modern);
-        speak(how.modern, how.modern ? modern_version : "");
+        speak(how.modern, how.modern ? version : "");
     }
     ~link_under_test() {
         if (!peer->closed()) peer->close();
@@ -81,9 +90,9 @@ public:
         for (const auto& each : calls_) CHECK(each->ends == 1);
     }
 
-    void speak(bool modern, std::string_view version) {
-        link->speak(modern, version);
-        if (!version.empty()) spoke(version);
+    void speak(bool modern, std::string_view from_now) {
+        link->speak(modern, from_now);
+        if (!from_now.empty()) spoke(from_now);
     }
 
     std::shared_ptr<asked> ask(std::string method, std::string params = "{}",
@@ -103,7 +112,7 @@ public:
     }
 
     /// The handshake of the older era, with a session unless the id is empty.
-    void shake_hands(std::string_view session = "s-1", const char* version = legacy_version) {
+    void shake_hands(std::string_view session = "s-1") {
         link->speak(false, "");
         auto opening = ask("initialize");
         http::header_list headers;
@@ -115,6 +124,13 @@ public:
         on->accept(on->last());
     }
 
+    /// Makes ready for requests: with a handshake, where the era has one. Returns how many messages that took.
+    std::size_t open() {
+        if (version != modern_version) shake_hands();
+        return on->requests.size();
+    }
+
+    const std::string version;  // which is spoken, of the older era after the handshake
     std::shared_ptr<manual_loop> loop;
     std::shared_ptr<fake_wire> on = std::make_shared<fake_wire>();
     std::unique_ptr<http::http_link> link;
@@ -152,9 +168,17 @@ private:
     std::vector<std::unique_ptr<std::string>> names_;
 };
 
-inline link_settings_for_test legacy() {
+inline link_settings_for_test legacy(const char* version = legacy_version) {
     link_settings_for_test how;
     how.modern = false;
+    how.version = version;
+    return how;
+}
+
+inline link_settings_for_test speaking(std::string_view version) {
+    link_settings_for_test how;
+    how.modern = version == modern_version;
+    how.version = version;
     return how;
 }
 

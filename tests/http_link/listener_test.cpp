@@ -12,25 +12,27 @@ const char* const note = R"({"jsonrpc":"2.0","method":"notifications/tools/list_
 }  // namespace
 
 TEST_CASE("LHTTP-02: the stream is asked for with its media type, once the handshake is done") {
-    link_under_test t(legacy());
-    t.shake_hands();
-    CHECK(t.on->all("GET").empty());
-    t.link->session_opened();
-    t.link->session_opened();
-    REQUIRE(t.on->all("GET").size() == 1);
-    seen_request& get = t.on->last();
-    CHECK(get.header("Accept") == "text/event-stream");
-    CHECK(get.header("Mcp-Session-Id") == "s-1");
-    CHECK_FALSE(get.has("Last-Event-ID"));
-    t.on->open_stream(get);
-    t.on->event(get, "");
-    t.on->event(get, note);
-    CHECK(t.heard.size() == 1);
-    t.on->event(get, R"({"jsonrpc":"2.0","id":1,"method":"roots/list"})");
-    CHECK(t.on->last().shown() == "POST result");
-    t.on->accept(t.on->last());
-    t.loop->advance(10min);  // it may last
-    CHECK(get.open());
+    for (const char* version : legacy_versions) {
+        link_under_test t(legacy(version));
+        t.shake_hands();
+        CHECK(t.on->all("GET").empty());
+        t.link->session_opened();
+        t.link->session_opened();
+        REQUIRE(t.on->all("GET").size() == 1);
+        seen_request& get = t.on->last();
+        CHECK(get.header("Accept") == "text/event-stream");
+        CHECK(get.header("Mcp-Session-Id") == "s-1");
+        CHECK_FALSE(get.has("Last-Event-ID"));
+        t.on->open_stream(get);
+        t.on->event(get, "");
+        t.on->event(get, note);
+        CHECK(t.heard.size() == 1);
+        t.on->event(get, R"({"jsonrpc":"2.0","id":1,"method":"roots/list"})");
+        CHECK(t.on->last().shown() == "POST result");
+        t.on->accept(t.on->last());
+        t.loop->advance(10min);  // it may last
+        CHECK(get.open());
+    }
 }
 
 TEST_CASE("LHTTP-01: a server without such a stream is left alone") {
@@ -53,22 +55,24 @@ TEST_CASE("no such stream is opened in the modern era") {
 }
 
 TEST_CASE("LHTTP-07, LHTTP-19: when it ends it is opened again, from the last event on, after the time asked for") {
-    link_under_test t(legacy());
-    t.shake_hands();
-    t.link->session_opened();
-    for (int i = 0; i < 20; ++i) {
-        seen_request& get = t.on->last();
-        CHECK(get.header("Last-Event-ID") == (i == 0 ? "" : "e" + std::to_string(i - 1)));
-        t.on->open_stream(get);
-        t.on->event(get, note, "retry: 3000\nid: e" + std::to_string(i) + "\n");
-        if (i % 2) t.on->end(get);
-        else t.on->fail(get);
-        t.loop->advance(2999ms);
-        CHECK(t.on->all("GET").size() == static_cast<std::size_t>(i) + 1);
-        t.loop->advance(1ms);
-        REQUIRE(t.on->all("GET").size() == static_cast<std::size_t>(i) + 2);
+    for (const char* version : legacy_versions) {
+        link_under_test t(legacy(version));
+        t.shake_hands();
+        t.link->session_opened();
+        for (int i = 0; i < 20; ++i) {
+            seen_request& get = t.on->last();
+            CHECK(get.header("Last-Event-ID") == (i == 0 ? "" : "e" + std::to_string(i - 1)));
+            t.on->open_stream(get);
+            t.on->event(get, note, "retry: 3000\nid: e" + std::to_string(i) + "\n");
+            if (i % 2) t.on->end(get);
+            else t.on->fail(get);
+            t.loop->advance(2999ms);
+            CHECK(t.on->all("GET").size() == static_cast<std::size_t>(i) + 1);
+            t.loop->advance(1ms);
+            REQUIRE(t.on->all("GET").size() == static_cast<std::size_t>(i) + 2);
+        }
+        CHECK(t.heard.size() == 20);
     }
-    CHECK(t.heard.size() == 20);
 }
 
 TEST_CASE("a stream that brings nothing is opened again in growing pauses, but for as long as it is there") {
@@ -120,24 +124,26 @@ TEST_CASE("E3: an event of it that is too large is reported, and the stream open
 
 TEST_CASE(
     "D18, LHTTP-11: a 404 where there was a stream means that the session is gone, and a new one gets a new stream") {
-    link_under_test t(legacy());
-    t.shake_hands();
-    t.link->session_opened();
-    t.on->open_stream(t.on->last());
-    t.on->event(t.on->last(), note, "id: 7\n");
-    t.on->end(t.on->last());
-    t.loop->advance(1s);
-    t.on->reply(t.on->last(), 404, "", "");
-    CHECK(t.sessions_lost == 1);
-    auto opening = t.ask("initialize");
-    t.on->answer(t.on->last(), "{}", {{"mcp-session-id", "s-2"}});
-    t.peer->notify("notifications/initialized", "{}", false);
-    t.link->session_renewed(true);
-    CHECK(t.on->all("GET").size() == 2);
-    t.on->accept(t.on->last());
-    REQUIRE(t.on->all("GET").size() == 3);
-    CHECK(t.on->last().header("Mcp-Session-Id") == "s-2");
-    CHECK_FALSE(t.on->last().has("Last-Event-ID"));
+    for (const char* version : legacy_versions) {
+        link_under_test t(legacy(version));
+        t.shake_hands();
+        t.link->session_opened();
+        t.on->open_stream(t.on->last());
+        t.on->event(t.on->last(), note, "id: 7\n");
+        t.on->end(t.on->last());
+        t.loop->advance(1s);
+        t.on->reply(t.on->last(), 404, "", "");
+        CHECK(t.sessions_lost == 1);
+        auto opening = t.ask("initialize");
+        t.on->answer(t.on->last(), "{}", {{"mcp-session-id", "s-2"}});
+        t.peer->notify("notifications/initialized", "{}", false);
+        t.link->session_renewed(true);
+        CHECK(t.on->all("GET").size() == 2);
+        t.on->accept(t.on->last());
+        REQUIRE(t.on->all("GET").size() == 3);
+        CHECK(t.on->last().header("Mcp-Session-Id") == "s-2");
+        CHECK_FALSE(t.on->last().has("Last-Event-ID"));
+    }
 }
 
 TEST_CASE("D18: the stream of a dead session is dropped with it") {

@@ -21,26 +21,28 @@ struct started {
 }  // namespace
 
 TEST_CASE("LHTTP-07, LHTTP-19: a stream is taken up by GET with Last-Event-ID, not before the time asked for") {
-    for (bool graceful : {true, false}) {
-        link_under_test t(legacy());
-        t.shake_hands();
-        started s(t, "retry: 500\n");
-        if (graceful) t.on->end(*s.post);
-        else t.on->fail(*s.post);
-        t.loop->advance(499ms);
-        CHECK(t.on->all("GET").empty());
-        t.loop->advance(1ms);
-        REQUIRE(t.on->all("GET").size() == 1);
-        seen_request& get = t.on->last();
-        CHECK(get.header("Last-Event-ID") == "e-1");
-        CHECK(get.header("Accept") == "text/event-stream");  // LHTTP-02
-        CHECK(get.header("Mcp-Session-Id") == "s-1");
-        CHECK(get.header("MCP-Protocol-Version") == legacy_version);
-        CHECK_FALSE(get.has("Content-Type"));
-        t.on->open_stream(get);
-        t.on->event(get, fake_wire::result_text(*s.post, R"({"late":true})"), "id: e-2\n");
-        CHECK(s.call->outcome == R"({"late":true})");
-        t.on->end(get);
+    for (const char* version : legacy_versions) {
+        for (bool graceful : {true, false}) {
+            link_under_test t(legacy(version));
+            t.shake_hands();
+            started s(t, "retry: 500\n");
+            if (graceful) t.on->end(*s.post);
+            else t.on->fail(*s.post);
+            t.loop->advance(499ms);
+            CHECK(t.on->all("GET").empty());
+            t.loop->advance(1ms);
+            REQUIRE(t.on->all("GET").size() == 1);
+            seen_request& get = t.on->last();
+            CHECK(get.header("Last-Event-ID") == "e-1");
+            CHECK(get.header("Accept") == "text/event-stream");  // LHTTP-02
+            CHECK(get.header("Mcp-Session-Id") == "s-1");
+            CHECK(get.header("MCP-Protocol-Version") == version);
+            CHECK_FALSE(get.has("Content-Type"));
+            t.on->open_stream(get);
+            t.on->event(get, fake_wire::result_text(*s.post, R"({"late":true})"), "id: e-2\n");
+            CHECK(s.call->outcome == R"({"late":true})");
+            t.on->end(get);
+        }
     }
 }
 
@@ -180,8 +182,8 @@ TEST_CASE("D13: an answer that comes on the stream of another request counts, an
 }
 
 TEST_CASE("a batch on a stream of 2025-03-26 is read message by message") {
-    link_under_test t(legacy());
-    t.shake_hands("s", "2025-03-26");
+    link_under_test t(legacy("2025-03-26"));
+    t.shake_hands();
     auto call = t.ask("a");
     seen_request& post = t.on->last();
     t.on->open_stream(post);

@@ -15,7 +15,7 @@ void renew(link_under_test& t, std::string_view session = "s-2") {
     CHECK_FALSE(t.on->last().has("Mcp-Session-Id"));  // LHTTP-11
     t.on->answer(t.on->last(), "{}", {{"mcp-session-id", std::string(session)}});
     REQUIRE(opening->ends == 1);
-    t.speak(false, legacy_version);
+    t.speak(false, t.version);
     t.peer->notify("notifications/initialized", "{}", false);
     t.link->session_renewed(true);
     auto& initialized = *t.on->all("POST notifications/initialized").back();
@@ -26,20 +26,22 @@ void renew(link_under_test& t, std::string_view session = "s-2") {
 }  // namespace
 
 TEST_CASE("D18, LHTTP-11: after a 404 the request is sent once more, in a new session") {
-    link_under_test t(legacy());
-    t.shake_hands();
-    auto call = t.ask("a", R"({"x":1})");
-    std::string body = t.on->last().what.body;
-    t.on->reply(t.on->last(), 404, "text/plain", "no such session");
-    CHECK(t.sessions_lost == 1);
-    CHECK(call->ends == 0);
-    renew(t);
-    REQUIRE(t.on->all("POST a").size() == 2);
-    seen_request& again = *t.on->all("POST a")[1];
-    CHECK(again.what.body == body);
-    CHECK(again.header("Mcp-Session-Id") == "s-2");
-    t.on->answer(again, R"({"done":true})");
-    CHECK(call->outcome == R"({"done":true})");
+    for (const char* version : legacy_versions) {
+        link_under_test t(legacy(version));
+        t.shake_hands();
+        auto call = t.ask("a", R"({"x":1})");
+        std::string body = t.on->last().what.body;
+        t.on->reply(t.on->last(), 404, "text/plain", "no such session");
+        CHECK(t.sessions_lost == 1);
+        CHECK(call->ends == 0);
+        renew(t);
+        REQUIRE(t.on->all("POST a").size() == 2);
+        seen_request& again = *t.on->all("POST a")[1];
+        CHECK(again.what.body == body);
+        CHECK(again.header("Mcp-Session-Id") == "s-2");
+        t.on->answer(again, R"({"done":true})");
+        CHECK(call->outcome == R"({"done":true})");
+    }
 }
 
 TEST_CASE("D18: ten requests that meet a dead session make one new one, and each is sent once more") {
