@@ -140,7 +140,8 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
     how.name = what.name;
     if (!what.how.headers.empty()) how.headers = &what.how.headers;
     if (what.how.on_progress) {
-        how.on_progress = [&what](const json::value& params) { what.how.on_progress(report_of(params)); };
+        // Its own copy: it may end this call, and with that our frame.
+        how.on_progress = [report = what.how.on_progress](const json::value& params) { report(report_of(params)); };
     }
     how.borrow_result = true;
     std::string own_meta;
@@ -174,7 +175,13 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
     if (asked.input_requests.empty()) {
         // Nothing is asked: the server wants us to come back a little later.
         constexpr duration shortest = std::chrono::milliseconds(50);
-        co_await sleep_for(std::min<duration>(shortest * (1u << std::min(round, 4u)), shortest * 5));
+        duration wait = std::min<duration>(shortest * (1u << std::min(round, 4u)), shortest * 5);
+        bounded_run<void> pause(end_of(s), wait, {});  // if the connection ends, the next round says so
+        try {
+            co_await pause;
+        } catch (const cancelled&) {
+            if (pause.how() == given_up::no) throw;
+        }
         co_return members_for({}, asked.request_state);
     }
     token_until_exit token;

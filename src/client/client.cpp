@@ -27,6 +27,21 @@ task<T> with_token(task<T> work, std::stop_token stop) {
     throw keel::error(error_kind::cancelled, "given up by the caller");
 }
 
+/// A loop of the client's own is not stopped under calls that are about to end.
+template <class T>
+task<T> counted(engine_ptr e, task<T> work) {
+    struct running {
+        explicit running(client_engine& c) noexcept : of(c) { ++of.calls_running; }
+        running(const running&) = delete;
+        running& operator=(const running&) = delete;
+        ~running() {
+            if (--of.calls_running == 0 && of.when_idle) std::exchange(of.when_idle, nullptr)();
+        }
+        client_engine& of;
+    } count(*e);
+    co_return co_await std::move(work);
+}
+
 /// On the engine's loop, wherever it is awaited.
 template <class T>
 task<T> on_engine(engine_ptr e, task<T> work, std::stop_token stop = {}) {
@@ -34,6 +49,7 @@ task<T> on_engine(engine_ptr e, task<T> work, std::stop_token stop = {}) {
     bool plain = !stop.stop_possible();
     if (plain && &here.loop() == e->on.get()) co_return co_await std::move(work);
     if (!plain) work = with_token(std::move(work), std::move(stop));
+    if (e->own_loop) work = counted(e, std::move(work));
     co_return co_await run_on(e->on, std::move(work));
 }
 
@@ -65,21 +81,38 @@ void close_engine(const engine_ptr& e, std::function<void()> done) {
     detail::start(c->line, e->close(), [c, e, done = std::move(done)](detail::outcome<void>) { done(); });
 }
 
+// The close of a client on a loop of the caller's, which may end before it runs.
+struct farewell {
+    explicit farewell(engine_ptr x) noexcept : engine(std::move(x)) {}
+    farewell(const farewell&) = delete;
+    farewell& operator=(const farewell&) = delete;
+    ~farewell() {
+        if (engine) engine->abandon();  // refused, or dropped unrun
+    }
+    void run() {
+        engine_ptr held = std::exchange(engine, nullptr);
+        held->end();
+        close_engine(held, [] {});
+    }
+    engine_ptr engine;
+};
+
 void end_engine(engine_ptr e) {
     if (!e) return;
     if (!e->own_loop) {
-        bool accepted = e->on->post([e] {
-            e->end();
-            close_engine(e, [] {});
-        });
-        if (!accepted) e->abandon();
+        auto last = std::make_shared<farewell>(e);
+        e->on->post([last] { last->run(); });
         return;
     }
     auto own = e->own_loop;
     std::thread thread = std::move(e->thread);
     auto work = [e, own] {
         e->end();
-        close_engine(e, [own] { own->stop(); });
+        close_engine(e, [own, e] {
+            if (e->calls_running == 0) return own->stop();
+            e->when_idle = [own] { own->stop(); };
+            start_timer_after(*own, e->options.limits.cleanup_grace, [own] { own->stop(); });
+        });
     };
     own->post(work);
     if (own->here()) {
@@ -212,8 +245,9 @@ task<request_round> client::request_once(std::string method, json::value params,
                      std::move(stop));
 }
 void client::notify(std::string method, json::value params) {
-    engine_->on->post(
-        [e = engine_, method = std::move(method), params = std::move(params)] { e->notify(method, params); });
+    engine_->on->post([e = engine_, method = std::move(method), params = std::move(params)] {
+        e->contain("a notification to the server", [&] { e->notify(method, params); });
+    });
 }
 
 }  // namespace keel

@@ -172,6 +172,9 @@ task<void> client_engine::reach_once() {
 }
 
 void client_engine::adopt(const session_ptr& s) {
+    // The end of the one before may come later than this.
+    cache.clear();
+    tools.forget();
     current_ = s;
     s->adopted = true;
     was_connected_ = true;
@@ -239,7 +242,8 @@ task<client_engine::session_ptr> client_engine::ready() {
     auto self = shared_from_this();
     if (attempt_ && !closed_) {
         co_await reach_once();
-        co_return current_;
+        if (session_ptr s = in_use()) co_return s;
+        throw_not_connected();
     }
     if (!was_connected_ || closed_ || options.restart.attempts == 0) throw_not_connected();
     for (;;) {

@@ -71,6 +71,9 @@ public:
     // ---- the connection (engine.cpp, opening.cpp) ----
     task<void> connect();
     task<void> close();
+    /// Calls on a loop of the client's own that have not ended, and what to do when there is none. On the loop.
+    std::size_t calls_running = 0;
+    std::function<void()> when_idle;
     /// The client is gone: nobody connects any more.
     void end() noexcept { ended_ = true; }
     /// The connection to use: the one there is, or a new one if the policy says so. Throws keel::error of kind closed.

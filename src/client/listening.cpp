@@ -131,11 +131,12 @@ task<subscription> client_engine::subscribe_each(session_ptr s, subscription_req
     });
     subscription made(state);  // leaving without it gives everything back
     for (const std::string& uri : agreed.uris) {
-        if (s->subscribed_uris[uri] > 1) continue;
+        if (s->granted_uris.contains(uri)) continue;
         outgoing_call subscribe;
         subscribe.method = "resources/subscribe";
         subscribe.members = R"("uri":)" + json::to_string(uri);
         co_await ask(s, subscribe);
+        if (s->subscribed_uris.contains(uri)) s->granted_uris.insert(uri);
     }
     co_return made;
 }
@@ -148,6 +149,7 @@ void client_engine::drop_subscriber(session_ptr s, const subscription_state* whi
             auto found = s->subscribed_uris.find(uri);
             if (found == s->subscribed_uris.end() || --found->second > 0) continue;
             s->subscribed_uris.erase(found);
+            s->granted_uris.erase(uri);
             unwanted.push_back(uri);
         }
         at->state->finish(subscription_end::ended);
@@ -166,6 +168,7 @@ void client_engine::drop_subscriber(session_ptr s, const subscription_state* whi
 task<void> client_engine::unsubscribe(session_ptr s, std::vector<std::string> uris) {
     auto self = shared_from_this();
     for (const std::string& uri : uris) {
+        if (s->subscribed_uris.contains(uri)) continue;  // wanted again meanwhile
         outgoing_call what;
         what.method = "resources/unsubscribe";
         what.members = R"("uri":)" + json::to_string(uri);

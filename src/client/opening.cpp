@@ -335,6 +335,7 @@ void client_engine::renew_session(session_ptr which) {
             }
         }
         self->cache.clear();
+        if (worked) self->tools.forget();
         which->via().session_renewed(worked);
         if (worked) {
             auto after = std::make_shared<renewing>(*self->on);

@@ -86,6 +86,7 @@ void session::refresh_meta() {
 void session::arm_keep_alive() {
     duration every = engine_->options.keep_alive;
     if (every <= duration::zero()) return;
+    engine_->on->stop_timer(keep_alive_);  // of the session before, if this one takes its place
     keep_alive_ = start_timer_after(*engine_->on, every, [weak = weak_from_this(), every] {
         auto self = weak.lock();
         if (!self || !self->open()) return;
@@ -176,6 +177,7 @@ void session::tell(const change& what, const json::value& params) {
 void session::end_subscriptions(const std::string& why) {
     auto all = std::exchange(subscribers, {});
     subscribed_uris.clear();
+    granted_uris.clear();
     for (const auto& each : all) {
         each.state->finish(closing_ ? subscription_end::ended : subscription_end::lost, why);
     }

@@ -12,6 +12,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -70,6 +71,7 @@ public:
     };
     std::list<legacy_subscriber> subscribers;
     std::map<std::string, std::size_t> subscribed_uris;  // and how many want them
+    std::set<std::string> granted_uris;                  // the server has said yes
     void tell(const change& what, const json::value& params);
     void acknowledge(const json::value& params);
 

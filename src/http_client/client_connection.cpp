@@ -181,7 +181,8 @@ void client_connection::on_writable() {
     if (phase_ == phase::securing && tls_->handshaken()) return become_free(options_.idle_timeout);
     if (phase_ != phase::busy || !blocked_) return;
     if (std::string failure = write_out(); !failure.empty()) return fail(transfer_failure::lost, std::move(failure));
-    if (transfer_ && reader_.status() != 0) release_request();
+    // An interim response may be followed by a redirection, which wants the body once more.
+    if (transfer_ && reader_.status() >= 200) release_request();
 }
 
 // ---- its response ----

@@ -182,6 +182,8 @@ void http_link::send(link_exchange& x) {
     x.by_stream = old_ != nullptr;
     x.epoch = in_session ? epoch_ : 0;
     x.since = loop_->now();
+    // Calls may wait for our answers, and hold every connection meanwhile.
+    out.urgent = !x.is_question() || m.method == "ping";
     x.transfer = pool_->start(std::move(out), x);
     if (!x.is_question()) arm_sweep();
 }
@@ -297,6 +299,7 @@ void http_link::drop(link_exchange& x) {
 }
 
 void http_link::bury(link_exchange& x) noexcept {
+    x.give_back();
     if (spare_.size() >= kept_exchanges) {
         dying_.erase(x.place);
     } else {

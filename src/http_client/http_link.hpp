@@ -150,6 +150,7 @@ private:
     std::uint64_t epoch_ = 1;  // of the session there is
     std::string dead_session_;
     bool renewing_ = false;
+    unsigned unproven_ = 0;  // losses in a row without the server having taken anything in a session
     // Nothing goes out until the server has heard that we are initialized.
     const link_exchange* gate_ = nullptr;
     loop::timer gate_timer_ = 0;

@@ -32,6 +32,13 @@ private:
     link_exchange& exchange_;
 };
 
+void link_exchange::give_back() noexcept {
+    for (std::string* each : {&body_, &message.body}) {
+        if (each->capacity() > kept_capacity) std::string().swap(*each);
+    }
+    reader_.reset();
+}
+
 void link_exchange::reset() {
     message.owner = 0;
     message.answers = {};
@@ -63,6 +70,7 @@ void link_exchange::on_response(const response_view& r) {
     status_ = r.status;
     if (resumed_) return read_resumed(r);
     has_head_ = true;
+    if (epoch != 0 && epoch == home_.epoch_ && r.status != 404) home_.unproven_ = 0;
     if (r.status == 404 && epoch != 0) {
         home_.open_gate(*this);
         return home_.not_found(*this);

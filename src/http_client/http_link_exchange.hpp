@@ -50,6 +50,8 @@ public:
 
     /// Fit for another message.
     void reset();
+    /// It is over: what it holds that is large is given back.
+    void give_back() noexcept;
     bool is_question() const noexcept { return message.what == posted_message::kind::question; }
     /// The server has seen something of it.
     bool accepted() const noexcept { return has_head_ || resumed_; }

@@ -54,7 +54,9 @@ void link_listener::start() {
     outgoing out;
     out.method = "GET";
     std::string_view id = reader_->last_event_id();
-    out.headers = headers_of_stream(home_.terms_, is_writable_header("last-event-id", id) ? id : std::string_view());
+    constexpr std::size_t longest_id = 8 * 1024;
+    const bool fits = id.size() <= longest_id && is_writable_header("last-event-id", id);
+    out.headers = headers_of_stream(home_.terms_, fits ? id : std::string_view());
     reading_ = false;
     reader_->restart();
     transfer_ = home_.pool_->start(std::move(out), *this);

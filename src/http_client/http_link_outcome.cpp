@@ -74,6 +74,9 @@ duration reconnect_pace::next(std::optional<std::chrono::milliseconds> asked) no
     auto backed_off = std::min(std::max(base, usual_pause / 4) * (1u << std::min(fruitless_, 10u)), longest_back_off);
     // The first attempt after something came is made exactly when the server wants it.
     auto wait = fruitless_ == 0 ? base : std::max(base, std::chrono::milliseconds(backed_off));
+    // Now and then at once, if the server wants that, but not all the time.
+    quick_ = base < usual_pause / 10 ? quick_ + 1 : 0;
+    if (quick_ > 10) wait = std::max<std::chrono::milliseconds>(wait, usual_pause / 4);
     ++fruitless_;
     return wait;
 }

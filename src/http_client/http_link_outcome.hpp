@@ -41,6 +41,7 @@ public:
 
 private:
     unsigned fruitless_ = 0;
+    unsigned quick_ = 0;  // very short pauses in a row
 };
 
 }  // namespace keel::http

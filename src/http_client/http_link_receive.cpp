@@ -38,7 +38,8 @@ void http_link::take_message(link_exchange* from, const rpc::message& m) {
             from->heard_other_ = true;
             if (its && from->modern) return note("an answer to another request stood on a request's stream");
         }
-        if (its) mark_settled(*its);
+        // One that lacks everything else counts for the peer only with our number as it was.
+        if (its && (m.kind == rpc::message_kind::response || m.id.is_integer())) mark_settled(*its);
     }
     peer_->receive(m, 0);
 }

@@ -39,7 +39,9 @@ task<void> http_link::listening() {
 // The server has not taken the message, so it can be sent again: once, in a session that it knows.
 void http_link::not_found(link_exchange& x) {
     if (x.transfer != 0) pool_->cancel(std::exchange(x.transfer, 0));
-    if (x.settled || x.message.what == kind::answer) {
+    // The handshake of a dead session means nothing in the next one, which has its own.
+    const bool of_this_session = x.message.what == kind::answer || x.message.method == "notifications/initialized";
+    if (x.settled || of_this_session) {
         bool current = x.epoch == epoch_;
         drop(x);
         if (current) lose_session();
@@ -61,6 +63,8 @@ void http_link::not_found(link_exchange& x) {
 
 void http_link::lose_session() {
     if (renewing_ || closed_) return;
+    // A server that knows none of the sessions it gives is not asked for ever: the next call may try again.
+    const bool hopeless = ++unproven_ > 2;
     renewing_ = true;
     ++epoch_;
     dead_session_ = std::exchange(terms_.session, {});
@@ -74,7 +78,12 @@ void http_link::lose_session() {
     }
     note("the server has forgotten the session");
     fail_calls_of_dead_sessions(true);
-    if (!closed_) user_->on_session_lost();
+    if (closed_) return;
+    if (hopeless) {
+        unproven_ = 0;
+        return session_renewed(false);
+    }
+    user_->on_session_lost();
 }
 
 // Those on which the server has begun to work; or all, when those that it may not have taken have had their time.

@@ -38,7 +38,11 @@ void response_reader::start(request_kind kind) {
 
 // Names and values come in the same order every time: their strings fit the next ones.
 void response_reader::clear_headers() {
+    constexpr std::size_t kept = 1024;  // of a string that waits for its next use
     for (std::size_t i = 0; i != headers_.size(); ++i) {
+        for (std::string* each : {&headers_[i].first, &headers_[i].second}) {
+            if (each->capacity() > kept) std::string().swap(*each);
+        }
         if (i < spare_.size()) spare_[i].swap(headers_[i]);
         else spare_.push_back(std::move(headers_[i]));
     }

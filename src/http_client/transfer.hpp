@@ -22,6 +22,7 @@ struct outgoing {
     std::string path;     // of the URL, with its query: "/mcp"; "" is the pool's own
     header_list headers;  // without Host, Content-Length, Connection
     std::string body;
+    bool urgent = false;  // before those that are not, and on one of a few connections beyond the bound if need be
 };
 
 /// Good during the call.

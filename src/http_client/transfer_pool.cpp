@@ -13,6 +13,7 @@ namespace keel::http {
 namespace {
 
 constexpr std::size_t max_waiting = 4096;
+constexpr std::size_t for_urgent = 4;  // connections beyond the bound
 // The server's own, and those it may redirect us to: https on a few ports of the same host.
 constexpr std::size_t max_groups = 4;
 
@@ -76,7 +77,11 @@ pool_core::id pool_core::start(outgoing what, transfer_user& user) {
     } else if (waiting() >= max_waiting) {
         fail_later(t, transfer_failure::not_sent, "too many requests wait for a connection");
     } else {
-        groups_.front()->waiting.push_back(&t);
+        auto& line = groups_.front()->waiting;
+        auto before = line.end();
+        if (t.what.urgent)
+            before = std::find_if(line.begin(), line.end(), [](auto* each) { return !each->what.urgent; });
+        line.insert(before, &t);
         dispatch();
     }
     return number;
@@ -193,7 +198,8 @@ void pool_core::serve(group& g) {
     // One attempt for each that waits.
     connection_owner& owner = *this;
     while (g.free.empty() && g.waiting.size() > dialing(g)) {
-        if (connections_.size() >= options_.max_connections && !make_room(g)) return;
+        const std::size_t bound = options_.max_connections + (g.waiting.front()->what.urgent ? for_urgent : 0);
+        if (connections_.size() >= bound && !make_room(g)) return;
         auto made = std::make_shared<client_connection>(owner, *loop_, options_, g.to, last_);
         connections_.push_back(made);
         made->dial(dial_);

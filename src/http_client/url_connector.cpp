@@ -31,7 +31,8 @@ public:
         options.url = where_.address;
         options.ca_file = where_.ca_file;
         options.proxy = where_.proxy;
-        options.max_connections = where_.max_connections;
+        // One may be taken by the server's own stream.
+        options.max_connections = std::max<std::size_t>(where_.max_connections, 2);
         options.max_redirects = where_.max_redirects;
         options.write_stall = how.limits.write_stall;
         options.report = how.report;

@@ -187,7 +187,10 @@ void peer_core::on_cancel(const json::value* params) {
             role_ == role::client && id.is_integer() ? calls_.find(static_cast<serial>(id.number())) : calls_.end();
         if (listen != calls_.end() && listen->second.peer_may_end) {
             call_outcome ended{.result = {}, .kind = error_kind::cancelled, .error = {0, "ended by the server", {}}};
-            return settle_call(listen->first, std::move(ended));
+            serial call = listen->first;
+            settle_call(call, std::move(ended));
+            output_.give_up(call);  // its stream, where it has one
+            return;
         }
         if (withdraw_answer(id)) note("answer withdrawn by a cancel");
         return;

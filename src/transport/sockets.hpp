@@ -41,5 +41,7 @@ void say_and_close(descriptor socket, std::string_view words) noexcept;
 
 descriptor open_socket(int family);
 void send_at_once(int tcp_socket) noexcept;
+/// Whoever only reads finds out, after two minutes, that nobody is there any more.
+void watch_for_silence(int tcp_socket) noexcept;
 
 }  // namespace keel::transport
