@@ -60,7 +60,9 @@ private:
             result->template emplace<0>(std::current_exception());
         }
         s->work = nullptr;
-        s->home->post([s, result] {
+        // What is posted to a loop does not keep it: nobody may be left to run it.
+        std::shared_ptr<loop> home = std::move(s->home);
+        home->post([s, result] {
             s->result.emplace(std::move(*result));
             if (s->waiting) s->waiting->resume();
         });

@@ -19,6 +19,12 @@ task<void> look_around(client& c, const json::value&) {
     for (const tool& t : tools) say("  " + t.name);
 }
 
+/// A server that declares nothing and is asked all the same: with the open form, which does not look at what was declared.
+task<void> introduce(client& c, const json::value&) {
+    json::value listed = co_await c.request("tools/list");
+    say(std::to_string(listed["tools"].size()) + " tools");
+}
+
 task<void> add_numbers(client& c, const json::value&) {
     co_await c.list_tools();
     json::value numbers = json::object({{"a", 5}, {"b", 3}});
@@ -51,7 +57,7 @@ task<void> echo_schema(client& c, const json::value&) {
 }
 
 constexpr scenario all[] = {
-    {"initialize", look_around},
+    {"initialize", introduce},
     {"tools_call", add_numbers},
     {"elicitation-sep1034-client-defaults", use_every_tool},
     {"sse-retry", use_every_tool},
