@@ -67,7 +67,8 @@ public:
         if (!state_) check();  // cancelled before it could begin
         state_->waiting = nullptr;
         if (state_->result->index() == 0) std::rethrow_exception(std::get<0>(std::move(*state_->result)));
-        check();  // cancelled, and the task came to its end all the same: this is the wait that throws
+        // Cancelled, and the task came to its end all the same: the next wait throws.
+        if (interrupted()) current().nudge();
         if constexpr (!std::is_void_v<T>) return std::get<1>(std::move(*state_->result));
     }
     given_up how() const noexcept { return state_ ? state_->how : given_up::no; }

@@ -36,7 +36,8 @@ public:
         state_->waiting = nullptr;
         if (!state_->result) throw cancelled();  // that loop has ended
         if (state_->result->index() == 0) std::rethrow_exception(std::get<0>(std::move(*state_->result)));
-        check();  // cancelled while the result was on its way: this is the wait that throws
+        // Cancelled while the result was on its way: that is not lost, and the next wait throws.
+        if (interrupted()) current().nudge();
         if constexpr (!std::is_void_v<T>) return std::get<1>(std::move(*state_->result));
     }
 

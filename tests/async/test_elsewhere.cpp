@@ -152,6 +152,25 @@ TEST_CASE("cancelled when the result is on its way: it is not lost") {
     CHECK(s.text == "in time");
 }
 
+TEST_CASE(
+    "cancelled when the result is on its way: the next wait throws, so that what calls again and again comes to its "
+    "end") {
+    two_loops l;
+    int calls = 0;
+    auto again_and_again = [&]() -> task<std::string> {
+        for (;;) {
+            std::string said = co_await run_on(l.there, say("x"));
+            ++calls;
+        }
+    };
+    started s(*l.home, again_and_again());
+    l.there->run();
+    s.line.stop();
+    l.run();
+    CHECK(s.text == "cancelled");
+    CHECK(calls == 1);
+}
+
 TEST_CASE("cancelled before it begins: nothing is posted") {
     two_loops l;
     detail::activity line(*l.home);
