@@ -533,7 +533,7 @@ class Cancelling(CommandTest):
     def test_while_connecting(self):
         """A server that says nothing: the wait for it can be ended too."""
         process, watched = self.start("ping", "--protocol", "legacy", "--", "sh", "-c",
-                                      f"echo there > {self.path('notes')}; exec cat > /dev/null")
+                                      f"echo there > {self.path('notes')}; while read -r line; do :; done")
         until(lambda: self.notes() == ["there"], "the server to start")
         process.send_signal(signal.SIGINT)
         watched.wait_for_end("the command to exit")
