@@ -24,6 +24,18 @@ private:
     peer& peer_;
 };
 
+namespace {
+
+keel::error error_of(call_outcome o) {
+    bool said = o.kind == error_kind::rejected;
+    keel::error why = said ? keel::error(o.error.code, o.error.message, std::move(o.error.data))
+                           : keel::error(o.kind, o.error.message);
+    why.set_http_status(o.http_status);
+    return why;
+}
+
+}  // namespace
+
 /// A coroutine waiting for the answer to a request of ours.
 class peer::answer_wait final : public detail::wait {
 public:
@@ -62,15 +74,8 @@ public:
     json::value await_resume() {
         check();
         if (outcome_.result) return std::move(*outcome_.result);
-        if (outcome_.kind == error_kind::rejected) {
-            keel::error why(outcome_.error.code, outcome_.error.message, std::move(outcome_.error.data));
-            why.set_http_status(outcome_.http_status);
-            throw why;
-        }
         if (outcome_.kind == error_kind::cancelled && asker_ && asker_->stopped()) throw cancelled();
-        keel::error why(outcome_.kind, outcome_.error.message);
-        why.set_http_status(outcome_.http_status);
-        throw why;
+        throw error_of(std::move(outcome_));
     }
 
     void deliver(call_outcome outcome) {
