@@ -311,8 +311,9 @@ task<void> client_engine::restore_level(session_ptr s) {
     auto level = wanted_level();
     if (!level || s->modern() || facts().capabilities["logging"].is_null()) co_return;
     json::value wanted = json::object({{"level", name_of(*level)}});
+    rpc::peer::call_options_with_progress how;
     try {
-        co_await rpc::peer::ask(s->shared_peer(), nullptr, "logging/setLevel", std::move(wanted), {});
+        co_await rpc::peer::ask(s->shared_peer(), nullptr, "logging/setLevel", std::move(wanted), how);
     } catch (const keel::error& e) {
         log(log_level::warning, std::string("the server does not take a log level: ") + e.what());
     }
