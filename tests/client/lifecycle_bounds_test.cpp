@@ -70,9 +70,12 @@ TEST_CASE("J4, B20: questions that are taken back at once do not pile up behind 
         }
         busy->open();
         CHECK(next_from_thread(t)["id"].if_string() == "first");
-        // Whatever is still queued runs before this one, or was dropped with its question.
-        t.ask("last", "sampling/createMessage", sample_for_sampling());
-        CHECK(next_from_thread(t)["id"].if_string() == "last");
+        // Whatever is still queued was dropped with its question. Until the thread has passed by it, new ones may be refused.
+        json::value answer;
+        for (int n = 0; !answer.contains("result"); ++n) {
+            t.ask("last " + std::to_string(n), "sampling/createMessage", sample_for_sampling());
+            answer = next_from_thread(t);
+        }
     }
     CHECK(*runs == 2);
 }
