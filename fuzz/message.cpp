@@ -81,7 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     rpc::peer_core client(rpc::role::client, limits{});
     rpc::call_outcome why;
-    require(client.call(0, "ask", {}, {}, why) == 1);
+    require(client.call(0, "ask", json::value(), {}, why) == 1);
     client.on_written(client.pending_output().size());
     client.on_line(text);
     check_answers(client, may_answer);
