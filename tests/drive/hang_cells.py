@@ -130,6 +130,9 @@ def expected_ending(cell):
         return {"timed_out", "result"} if cell.is_http and cell.point == "before_written" else "timed_out"
     if not cell.is_http:
         return "closed"
+    if cell.wire == "old_sse" and cell.point == "before_written" and cell.fault == "die":
+        # The stream is gone and nobody listens any more; whichever is found out first, nothing was sent.
+        return {"closed", "stream_lost", "unavailable"}
     if cell.wire == "old_sse":
         if cell.point in ("after_head", "mid_answer"):
             return "closed"  # its one stream
