@@ -34,7 +34,7 @@ bool wants(const subscription_request& r, const change& c) {
 session::session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via)
     : engine_(std::move(owner)), link_(std::move(via)), ending_(*engine_->on) {}
 
-session::~session() { engine_->on->stop_timer(keep_alive_); }
+session::~session() { keep_alive_.end(); }
 
 void session::start() {
     self_ = shared_from_this();
@@ -64,7 +64,7 @@ void session::speak_legacy(std::optional<protocol::revision> agreed) {
     peer_->core().accept_requests(true);
     peer_->core().allow_batches(agreed && protocol::has_batches(*agreed));
     link_->speak(false, agreed ? protocol::name_of(*agreed) : std::string_view());
-    if (agreed) arm_keep_alive();
+    if (agreed) watch_for_silence();
 }
 
 void session::refresh_meta() {
@@ -83,35 +83,10 @@ void session::refresh_meta() {
     if (auto level = engine_->wanted_level()) add(protocol::meta_key::log_level, name_of(*level));
 }
 
-void session::arm_keep_alive() {
-    duration every = engine_->options.keep_alive;
-    if (every <= duration::zero()) return;
-    engine_->on->stop_timer(keep_alive_);  // of the session before, if this one takes its place
-    keep_alive_ = start_timer_after(*engine_->on, every, [weak = weak_from_this(), every] {
-        auto self = weak.lock();
-        if (!self || !self->open()) return;
-        self->arm_keep_alive();
-        // The wait belongs to nobody: what comes of it is a sign of life, or the end.
-        struct pinging {
-            explicit pinging(loop& on) : line(on) {}
-            detail::activity line;
-        };
-        auto p = std::make_shared<pinging>(*self->engine_->on);
-        rpc::peer::call_options_with_progress how;
-        how.idle = every;
-        how.total = every;
-        how.want_progress = false;
-        detail::start(p->line, rpc::peer::ask(self->peer_, nullptr, "ping", json::value(), how),
-                      [p, self](detail::outcome<json::value> o) {
-                          if (o.index() == 1) return;
-                          try {
-                              std::rethrow_exception(std::get<0>(o));
-                          } catch (const keel::error& e) {
-                              if (e.kind() != error_kind::timed_out) return;
-                              self->engine_->log(log_level::warning, "no sign of life from the server");
-                              self->peer_->lost("no sign of life from the server");
-                          }
-                      });
+void session::watch_for_silence() {
+    keep_alive_.start(peer_, engine_->options.keep_alive, [this](rpc::peer& silent) {
+        engine_->log(log_level::warning, "no sign of life from the server");
+        silent.lost("no sign of life from the server");
     });
 }
 
@@ -186,7 +161,7 @@ void session::end_subscriptions(const std::string& why) {
 // ---- the end ----
 
 void session::on_closed(std::string_view cause, std::size_t) {
-    engine_->on->stop_timer(std::exchange(keep_alive_, 0));
+    keep_alive_.end();
     gone_.request_stop();
     cause_ = cause;
     if (cause_.empty() && !closing_) cause_ = "the server has closed the connection";

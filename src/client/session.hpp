@@ -4,6 +4,7 @@
 
 #include "client/link.hpp"
 #include "protocol/revision.hpp"
+#include "rpc/keep_alive.hpp"
 
 #include <keel/async.hpp>
 #include <keel/subscription.hpp>
@@ -43,7 +44,7 @@ public:
     ~session();
 
     void start();
-    /// Ends in order. `closed` is set when everything is over, the link's child included.
+    /// Ends in order. `over` is set when everything has ended, the link's child included.
     void close();
     /// Its loop has ended, and nothing of it will ever be called again.
     void abandon() noexcept { self_.reset(); }
@@ -95,7 +96,7 @@ private:
     void on_closed(std::string_view cause, std::size_t abandoned) override;
     void on_session_lost() override;
     void end_subscriptions(const std::string& why);
-    void arm_keep_alive();
+    void watch_for_silence();
 
     const std::shared_ptr<detail::client_engine> engine_;
     std::unique_ptr<link> link_;
@@ -109,7 +110,7 @@ private:
     std::string version_;
     std::string meta_;
     std::string cause_;
-    loop::timer keep_alive_ = 0;
+    rpc::keep_alive keep_alive_;
 };
 
 }  // namespace keel::client_side

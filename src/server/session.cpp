@@ -11,7 +11,7 @@ session::session(std::shared_ptr<server_core> server, std::function<void(const c
                  std::string principal, bool own_streams)
     : server_(std::move(server)), ended_(std::move(ended)),
       principal_(std::make_shared<const std::string>(std::move(principal))), states_(server_->states()),
-      subscriber_(*server_, !own_streams), keep_alive_(*server_) {}
+      subscriber_(*server_, !own_streams) {}
 
 void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
     peer_ =

@@ -2,10 +2,10 @@
 
 // One client of a server: what its messages mean under the revision in force.
 
+#include "rpc/keep_alive.hpp"
 #include "rpc/peer.hpp"
 #include "server/call_state.hpp"
 #include "server/invocation.hpp"
-#include "server/keep_alive.hpp"
 #include "server/server_core.hpp"
 #include "server/subscriber.hpp"
 
@@ -122,7 +122,7 @@ private:
     view<prompt_offer> prompts_;
     view<method_offer> methods_;
     subscriber subscriber_;
-    keep_alive keep_alive_;
+    rpc::keep_alive keep_alive_;
 
     detail::reply reply_;  // reused from call to call
     std::string text_;

@@ -51,7 +51,12 @@ void session::initialize(rpc::serial id, const json::value& params) {
     }
     result += '}';
     // Over HTTP a silent client is the usual case, and there may be no stream to ask it on: its session expires instead.
-    if (!own_streams_) keep_alive_.start(peer_, server_->options.keep_alive);
+    if (!own_streams_) {
+        keep_alive_.start(peer_, server_->options.keep_alive, [server = server_](rpc::peer& silent) {
+            server->log(log_level::warning, "a client did not answer a ping: its connection is closed");
+            silent.close();
+        });
+    }
     if (!stateless_) subscriber_.begin_legacy(agreed, server_->offers_resources(), server_->offers_prompts());
     peer_->finish(id, result);
 }

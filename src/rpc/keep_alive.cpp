@@ -1,16 +1,17 @@
-#include "server/keep_alive.hpp"
+#include "rpc/keep_alive.hpp"
 
 #include <keel/error.hpp>
 
 #include <optional>
 
-namespace keel::server_side {
+namespace keel::rpc {
 
 /// Shared with the question that is under way, which may end after the session.
 class keep_alive::watch : public std::enable_shared_from_this<watch> {
 public:
-    watch(server_core& server, const std::shared_ptr<rpc::peer>& peer, duration interval)
-        : server_(server), peer_(peer), loop_(peer->shared_loop()), interval_(interval) {}
+    watch(const std::shared_ptr<peer>& p, duration interval, std::function<void(peer&)> silent)
+        : peer_(p), loop_(p->shared_loop()), interval_(interval), silent_(std::move(silent)),
+          heard_(p->core().count().received) {}
 
     void arm() {
         timer_ = start_timer_after(*loop_, interval_, [weak = weak_from_this()] {
@@ -26,14 +27,14 @@ public:
 private:
     void look() {
         timer_ = 0;
-        auto peer = peer_.lock();
-        if (ended_ || !peer || peer->closed()) return;
-        std::uint64_t received = peer->core().count().received;
+        auto p = peer_.lock();
+        if (ended_ || !p || p->closed()) return;
+        std::uint64_t received = p->core().count().received;
         if (std::exchange(heard_, received) != received) return arm();
-        rpc::peer::call_options_with_progress options;
+        peer::call_options_with_progress options;
         options.idle = options.total = interval_;
         line_.emplace(*loop_);
-        detail::start(*line_, rpc::peer::ask(std::move(peer), nullptr, "ping", json::value(), std::move(options)),
+        detail::start(*line_, peer::ask(std::move(p), nullptr, "ping", json::value(), std::move(options)),
                       [self = shared_from_this()](detail::outcome<json::value> answer) { self->judge(answer); });
     }
 
@@ -42,7 +43,7 @@ private:
         if (answer.index() == 0) {
             try {
                 std::rethrow_exception(std::get<0>(answer));
-            } catch (const error& e) {
+            } catch (const keel::error& e) {
                 // Any answer is a sign of life, an error too.
                 if (e.kind() == error_kind::timed_out) return give_up();
                 if (e.kind() == error_kind::closed) return;
@@ -50,31 +51,31 @@ private:
                 return;
             }
         }
-        if (auto peer = peer_.lock()) heard_ = peer->core().count().received;
+        if (auto p = peer_.lock()) heard_ = p->core().count().received;
         arm();
     }
 
     void give_up() {
-        server_.log(log_level::warning, "a client did not answer a ping: its connection is closed");
-        // In a turn of its own: closing ends sessions, and with them perhaps us.
-        loop_->post([weak = peer_] {
-            if (auto peer = weak.lock()) peer->close();
+        loop_->post([self = shared_from_this()] {
+            auto p = self->peer_.lock();
+            if (p && !self->ended_) self->silent_(*p);
         });
     }
 
-    server_core& server_;
-    const std::weak_ptr<rpc::peer> peer_;
+    const std::weak_ptr<peer> peer_;
     const std::shared_ptr<keel::loop> loop_;
     const duration interval_;
+    const std::function<void(peer&)> silent_;
     loop::timer timer_ = 0;
-    std::uint64_t heard_ = 0;
+    std::uint64_t heard_;  // messages of theirs, when we last looked
     bool ended_ = false;
     std::optional<detail::activity> line_;
 };
 
-void keep_alive::start(const std::shared_ptr<rpc::peer>& peer, duration interval) {
+void keep_alive::start(const std::shared_ptr<peer>& p, duration interval, std::function<void(peer&)> silent) {
+    end();
     if (interval <= duration::zero()) return;
-    watch_ = std::make_shared<watch>(server_, peer, interval);
+    watch_ = std::make_shared<watch>(p, interval, std::move(silent));
     watch_->arm();
 }
 
@@ -83,4 +84,4 @@ void keep_alive::end() {
     watch_.reset();
 }
 
-}  // namespace keel::server_side
+}  // namespace keel::rpc
