@@ -2,7 +2,7 @@
 
 #include "caller.hpp"
 
-#include <unistd.h>
+#include "../support/process_facts.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -11,12 +11,6 @@
 namespace keel::caller {
 
 namespace {
-
-std::size_t entries_of(const char* folder) {
-    std::size_t n = 0;
-    for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder)) ++n;
-    return n;
-}
 
 /// Also those that have ended and were not waited for: "pid state", for each.
 json::value children() {
@@ -35,21 +29,13 @@ json::value children() {
     return all;
 }
 
-std::uint64_t resident_bytes() {
-    std::ifstream in("/proc/self/statm");
-    std::uint64_t size = 0;
-    std::uint64_t resident = 0;
-    in >> size >> resident;
-    return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
 }  // namespace
 
 json::value census() {
-    return json::object({{"descriptors", entries_of("/proc/self/fd") - 1},  // without the one that looks
-                         {"threads", entries_of("/proc/self/task")},
+    return json::object({{"descriptors", test::open_descriptors()},
+                         {"threads", test::running_threads()},
                          {"children", children()},
-                         {"resident_bytes", resident_bytes()}});
+                         {"resident_bytes", test::resident_bytes()}});
 }
 
 }  // namespace keel::caller

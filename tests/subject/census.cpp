@@ -3,13 +3,11 @@
 #include "board.hpp"
 #include "subject.hpp"
 
+#include "../support/process_facts.hpp"
+
 #include <keel/server.hpp>
 
-#include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
-#include <string>
+#include <cstdint>
 
 namespace keel::subject {
 
@@ -28,24 +26,6 @@ struct census {
 KEEL_DESCRIBE(census, connections, in_flight, requests, dropped_late, rejected_input, abandoned, descriptors, threads,
               resident_bytes, keys)
 
-namespace {
-
-std::uint64_t entries_of(const char* folder) {
-    std::uint64_t n = 0;
-    for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(folder)) ++n;
-    return n;
-}
-
-std::uint64_t resident_bytes() {
-    std::ifstream in("/proc/self/statm");
-    std::uint64_t size = 0;
-    std::uint64_t resident = 0;
-    in >> size >> resident;
-    return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
-}  // namespace
-
 void add_census(server& s) {
     s.add_tool("census", "What the server holds now; this call is counted too",
                [&s](context& ctx) {
@@ -57,9 +37,9 @@ void add_census(server& s) {
                    c.dropped_late = h.dropped_late;
                    c.rejected_input = h.rejected_input;
                    c.abandoned = h.abandoned;
-                   c.descriptors = entries_of("/proc/self/fd") - 1;  // without the one that looks
-                   c.threads = entries_of("/proc/self/task");
-                   c.resident_bytes = resident_bytes();
+                   c.descriptors = test::open_descriptors();
+                   c.threads = test::running_threads();
+                   c.resident_bytes = test::resident_bytes();
                    c.keys = ctx.state<board>().size();
                    return c;
                },
