@@ -106,4 +106,16 @@ private:
 
 }  // namespace detail
 
+/// True: the task has ended. False: it was given up after `bound`.
+inline task<bool> ended_within(duration bound, task<void> work) {
+    detail::bounded_run<void> run(std::move(work), bound, {});
+    try {
+        co_await run;
+        co_return true;
+    } catch (const cancelled&) {
+        if (run.how() != given_up::late) throw;
+    }
+    co_return false;
+}
+
 }  // namespace keel

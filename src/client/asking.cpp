@@ -115,14 +115,7 @@ struct token_until_exit {
 
 task<std::string> client_engine::text_of_loss(session_ptr s, std::string said) {
     // How a child ended is known a moment after its pipe has closed.
-    if (!s->over.is_set()) {
-        bounded_run<void> wait(end_of(s), options.limits.child_exit, {});
-        try {
-            co_await wait;
-        } catch (const cancelled&) {
-            if (wait.how() == given_up::no) throw;
-        }
-    }
+    co_await ended_within(options.limits.child_exit, end_of(s));
     if (s->cause().empty()) co_return said;
     co_return "connection closed: " + s->cause();
 }
@@ -176,12 +169,7 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
         // Nothing is asked: the server wants us to come back a little later.
         constexpr duration shortest = std::chrono::milliseconds(50);
         duration wait = std::min<duration>(shortest * (1u << std::min(round, 4u)), shortest * 5);
-        bounded_run<void> pause(end_of(s), wait, {});  // if the connection ends, the next round says so
-        try {
-            co_await pause;
-        } catch (const cancelled&) {
-            if (pause.how() == given_up::no) throw;
-        }
+        co_await ended_within(wait, end_of(s));  // if the connection ends, the next round says so
         co_return members_for({}, asked.request_state);
     }
     token_until_exit token;

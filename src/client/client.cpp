@@ -1,12 +1,11 @@
 #include <keel/client.hpp>
 
+#include "async/apart.hpp"
 #include "async/bounded.hpp"
 #include "async/elsewhere.hpp"
 #include "async/epoll_loop.hpp"
 #include "client/engine.hpp"
 #include "client/session.hpp"
-
-#include <future>
 
 namespace keel {
 
@@ -73,12 +72,7 @@ namespace {
 
 // Closes an engine and calls `done` when it is closed. On its loop.
 void close_engine(const engine_ptr& e, std::function<void()> done) {
-    struct closing {
-        explicit closing(loop& l) : line(l) {}
-        detail::activity line;
-    };
-    auto c = std::make_shared<closing>(*e->on);
-    detail::start(c->line, e->close(), [c, e, done = std::move(done)](detail::outcome<void>) { done(); });
+    run_apart(*e->on, e->close(), [e, done = std::move(done)](detail::outcome<void>) { done(); });
 }
 
 // The close of a client on a loop of the caller's, which may end before it runs.

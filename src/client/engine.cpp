@@ -47,10 +47,8 @@ client_options made_fit(client_options o) {
     return o;
 }
 
-}  // namespace
-
-namespace {
 task<void> end_of_patience(std::shared_ptr<event> closing) { co_await *closing; }
+
 }  // namespace
 
 /// Whoever comes while somebody connects waits for what comes of it.
@@ -252,12 +250,7 @@ task<client_engine::session_ptr> client_engine::ready() {
         if (unsigned before = failed_restarts_++; before > 0) {
             duration wait = options.restart.first_wait;
             for (unsigned i = 1; i < before && wait < longest; ++i) wait *= 2;
-            bounded_run<void> pause(end_of_patience(close_requested_), std::min(wait, longest), {});
-            try {
-                co_await pause;
-            } catch (const cancelled&) {
-                if (pause.how() == given_up::no) throw;
-            }
+            co_await ended_within(std::min(wait, longest), end_of_patience(close_requested_));
             if (closed_) throw_not_connected();
         }
         std::exception_ptr failure;

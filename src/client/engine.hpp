@@ -10,6 +10,7 @@
 
 #include <keel/async.hpp>
 #include <keel/client.hpp>
+#include <keel/context.hpp>
 
 #include <cxxabi.h>
 
@@ -17,7 +18,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -29,7 +29,6 @@ class worker_pool;
 namespace client_side {
 class session;
 class subscription_state;
-struct listening;
 }  // namespace client_side
 
 namespace detail {
@@ -149,7 +148,6 @@ private:
     task<subscription> listen(session_ptr s, subscription_request what);
     task<subscription> subscribe_each(session_ptr s, subscription_request what);
     task<void> unsubscribe(session_ptr s, std::vector<std::string> uris);
-    static task<void> await_answer(std::shared_ptr<client_side::listening> l);
     void drop_subscriber(session_ptr s, const client_side::subscription_state* which);
     void remember_elicitation(std::string id);
     void add_mirrored(const session& s, outgoing_call& what, const json::value& params) const;
@@ -181,11 +179,11 @@ void client_engine::contain(const char* what, F f) const {
     try {
         f();
     } catch (const std::exception& e) {
-        log(log_level(4), std::string(what) + " failed: " + e.what());
+        log(log_level::error, std::string(what) + " failed: " + e.what());
     } catch (abi::__forced_unwind&) {
         throw;
     } catch (...) {  // anything may be thrown; its text cannot be known
-        log(log_level(4), std::string(what) + " failed");
+        log(log_level::error, std::string(what) + " failed");
     }
 }
 

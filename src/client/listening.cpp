@@ -1,5 +1,6 @@
 // Subscriptions: one stream for each in 2026-07-28, a request for each resource before.
 
+#include "async/apart.hpp"
 #include "async/bounded.hpp"
 #include "client/engine.hpp"
 #include "client/session.hpp"
@@ -56,6 +57,8 @@ task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<l
     }
 }
 
+task<void> await_answer(std::shared_ptr<listening> l) { co_await l->answered; }
+
 }  // namespace
 
 task<subscription> client_engine::subscribe(subscription_request what) {
@@ -87,26 +90,20 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
         l->answered.set();
     });
     subscription made(l->state);  // from here on, leaving without it ends it
-    bounded_run<void> wait(await_answer(l), options.limits.request_idle, {});
-    try {
-        co_await wait;
-    } catch (const cancelled&) {
-        if (wait.how() == given_up::no) throw;
-    }
+    bool answered = co_await ended_within(options.limits.request_idle, await_answer(l));
     if (l->failure) std::rethrow_exception(l->failure);
-    if (!l->answered.is_set()) {
+    if (!answered) {
         throw keel::error(error_kind::timed_out, "the server has not acknowledged the subscription in time");
     }
     co_return made;
 }
 
-task<void> client_engine::await_answer(std::shared_ptr<listening> l) { co_await l->answered; }
-
 // ---- before 2026-07-28 ----
 
 task<subscription> client_engine::subscribe_each(session_ptr s, subscription_request what) {
-    json::value can = facts().capabilities;
-    auto has = [&](const char* feature, const char* part) { return can[feature][part].if_bool().value_or(false); };
+    auto has = [&](const char* feature, const char* part) {
+        return s->capabilities[feature][part].if_bool().value_or(false);
+    };
     subscription_request agreed;
     agreed.tools = what.tools && has("tools", "listChanged");
     agreed.prompts = what.prompts && has("prompts", "listChanged");
@@ -157,12 +154,7 @@ void client_engine::drop_subscriber(session_ptr s, const subscription_state* whi
         break;
     }
     if (unwanted.empty() || !s->open()) return;
-    struct goodbye {
-        explicit goodbye(loop& l) : line(l) {}
-        activity line;
-    };
-    auto g = std::make_shared<goodbye>(*on);
-    start(g->line, unsubscribe(s, std::move(unwanted)), [g](outcome<void>) {});
+    run_apart(*on, unsubscribe(s, std::move(unwanted)), [](outcome<void>) {});
 }
 
 task<void> client_engine::unsubscribe(session_ptr s, std::vector<std::string> uris) {

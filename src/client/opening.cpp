@@ -1,5 +1,6 @@
 // How a connection begins: which era the server is of, and the handshake of the older one (PROTOCOL 1.1).
 
+#include "async/apart.hpp"
 #include "async/bounded.hpp"
 #include "client/engine.hpp"
 #include "client/session.hpp"
@@ -297,19 +298,14 @@ task<void> client_engine::shake_hands(session_ptr s) {
     s->capabilities = facts.capabilities;
     set_facts(std::move(facts));
     // What the server says by itself has somewhere to go before the first call can make it say something.
-    bounded_run<void> wait(s->via().listening(), time_to_listen, {});
-    try {
-        co_await wait;
-    } catch (const cancelled&) {
-        if (wait.how() == given_up::no) throw;
-    }
+    co_await ended_within(time_to_listen, s->via().listening());
 }
 
 // A level that was asked for earlier is asked for in every session anew.
 task<void> client_engine::restore_level(session_ptr s) {
     auto self = shared_from_this();
     auto level = wanted_level();
-    if (!level || s->modern() || facts().capabilities["logging"].is_null()) co_return;
+    if (!level || s->modern() || s->capabilities["logging"].is_null()) co_return;
     json::value wanted = json::object({{"level", name_of(*level)}});
     rpc::peer::call_options_with_progress how;
     try {
@@ -321,12 +317,7 @@ task<void> client_engine::restore_level(session_ptr s) {
 
 // HTTP, older revisions: the server has forgotten us (D18).
 void client_engine::renew_session(session_ptr which) {
-    struct renewing {
-        explicit renewing(loop& l) : line(l) {}
-        activity line;
-    };
-    auto r = std::make_shared<renewing>(*on);
-    start(r->line, shake_hands(which), [r, self = shared_from_this(), which](outcome<void> o) {
+    run_apart(*on, shake_hands(which), [self = shared_from_this(), which](outcome<void> o) {
         bool worked = o.index() == 1;
         if (!worked) {
             try {
@@ -338,10 +329,7 @@ void client_engine::renew_session(session_ptr which) {
         self->cache.clear();
         if (worked) self->tools.forget();
         which->via().session_renewed(worked);
-        if (worked) {
-            auto after = std::make_shared<renewing>(*self->on);
-            start(after->line, self->restore_level(which), [after](outcome<void>) {});
-        }
+        if (worked) run_apart(*self->on, self->restore_level(which), [](outcome<void>) {});
         if (worked && self->options.on_session_renewed) {
             self->contain("callback for a new session", [&] { self->options.on_session_renewed(); });
         }
