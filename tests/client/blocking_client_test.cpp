@@ -60,6 +60,17 @@ struct offer {
     }
 };
 
+/// A loop that a thread of its own runs. Whoever runs a loop ends it: what stopping it left waiting is dropped there.
+struct running_loop {
+    ~running_loop() {
+        on->stop();
+        runner.join();
+        on->end();
+    }
+    std::shared_ptr<epoll_loop> on = epoll_loop::create();
+    std::thread runner{[this] { on->run(); }};
+};
+
 json::value number(int n) { return json::object({{"n", n}}); }
 
 }  // namespace
@@ -203,15 +214,11 @@ TEST_CASE("changes are waited for, for as long as one likes") {
 
 TEST_CASE("a client that was taken over works on its loop, which another thread runs") {
     offer o;
-    auto on = epoll_loop::create();
-    std::jthread runner([on] { on->run(); });
-    {
-        blocking_client client(keel::client(on, server_target(o.s)));
-        client.connect();
-        CHECK(client.call_tool<int>("twice", number(4)) == 8);
-        client.close();
-    }
-    on->stop();
+    running_loop there;
+    blocking_client client(keel::client(there.on, server_target(o.s)));
+    client.connect();
+    CHECK(client.call_tool<int>("twice", number(4)) == 8);
+    client.close();
 }
 
 TEST_CASE("nobody waits for a loop that has ended") {
@@ -227,27 +234,26 @@ TEST_CASE("nobody waits for a loop that has ended") {
 }
 
 TEST_CASE("what a task throws arrives, and so does a task without a value") {
-    auto on = epoll_loop::create();
-    std::jthread runner([on] { on->run(); });
+    running_loop there;
+    std::shared_ptr<loop> on = there.on;
     int ran = 0;
-    detail::wait_for(std::shared_ptr<loop>(on), [&]() -> task<void> {
+    detail::wait_for(on, [&]() -> task<void> {
         ++ran;
         co_return;
     }());
     CHECK(ran == 1);
-    CHECK_THROWS_AS(detail::wait_for(std::shared_ptr<loop>(on),
+    CHECK_THROWS_AS(detail::wait_for(on,
                                      []() -> task<void> {
                                          co_await keel::yield();
                                          throw std::out_of_range("x");
                                      }()),
                     std::out_of_range);
     CHECK_FALSE(detail::wait_for_until(
-                    std::shared_ptr<loop>(on),
+                    on,
                     []() -> task<int> {
                         co_await sleep_for(duration::max());
                         co_return 1;
                     }(),
                     std::chrono::steady_clock::now())
                     .has_value());
-    on->stop();
 }
