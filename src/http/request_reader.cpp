@@ -1,5 +1,7 @@
 #include "http/request_reader.hpp"
 
+#include "http/tokens.hpp"
+
 #include <boost/beast/http/basic_parser.hpp>
 
 #include <algorithm>
@@ -16,21 +18,6 @@ namespace {
 constexpr std::size_t kept_memory = 64 * 1024;
 constexpr std::uint8_t max_empty_bytes = 8;  // four empty lines: old clients send one after a body
 
-char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
-
-bool same_name(std::string_view name, std::string_view lower_case) noexcept {
-    if (name.size() != lower_case.size()) return false;
-    for (std::size_t i = 0; i != name.size(); ++i) {
-        if (lower(name[i]) != lower_case[i]) return false;
-    }
-    return true;
-}
-
-bool is_token_char(char c) noexcept {
-    if ((c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z')) return true;
-    return c != '\0' && std::strchr("!#$%&'*+-.^_`|~", c) != nullptr;
-}
-
 std::string_view standard(beast::string_view text) noexcept { return {text.data(), text.size()}; }
 
 /// "HTTP/2.0" is a version that we do not speak; whatever else Beast calls a bad version is not HTTP at all.
@@ -44,30 +31,24 @@ bool names_another_version(std::string_view head) noexcept {
 }
 
 /// True when every coding of the list is one we know; which of them may stand there is another matter.
-bool knows_codings(std::string_view list) noexcept {
-    while (!list.empty()) {
-        const std::size_t comma = std::min(list.find(','), list.size());
-        std::string_view coding = list.substr(0, comma);
-        list.remove_prefix(std::min(comma + 1, list.size()));
-        while (!coding.empty() && (coding.front() == ' ' || coding.front() == '\t')) coding.remove_prefix(1);
-        while (!coding.empty() && (coding.back() == ' ' || coding.back() == '\t')) coding.remove_suffix(1);
-        if (!coding.empty() && !same_name(coding, "chunked")) return false;
-    }
-    return true;
+bool knows_codings(std::string_view list) {
+    bool all = true;
+    for_each_item(list, [&](std::string_view coding) { all = all && same_ignoring_case(coding, "chunked"); });
+    return all;
 }
 
 }  // namespace
 
 std::string_view request::find(std::string_view lower_case_name) const noexcept {
     for (const header& each : headers) {
-        if (same_name(each.name, lower_case_name)) return each.value;
+        if (same_ignoring_case(each.name, lower_case_name)) return each.value;
     }
     return {};
 }
 
 std::size_t request::count(std::string_view lower_case_name) const noexcept {
     std::size_t n = 0;
-    for (const header& each : headers) n += same_name(each.name, lower_case_name) ? 1 : 0;
+    for (const header& each : headers) n += same_ignoring_case(each.name, lower_case_name) ? 1 : 0;
     return n;
 }
 
@@ -138,7 +119,7 @@ private:
         }
     }
     void note_if(std::string_view name, std::string_view wanted, known which) noexcept {
-        if (same_name(name, wanted)) note(which);
+        if (same_ignoring_case(name, wanted)) note(which);
     }
     void on_header_impl(error_code&) override {}
     void on_finish_impl(error_code&) override {}
@@ -153,7 +134,11 @@ private:
     request_reader& reader_;
 };
 
-request_reader::request_reader(const reader_limits& limits) : limits_(limits) {}
+request_reader::request_reader(const reader_limits& limits)
+    : limits_(limits), chunks_({.max_body = limits.max_body,
+                                .max_overhead = limits.max_head,
+                                .max_trailers = limits.max_headers,
+                                .is_stream = false}) {}
 
 std::size_t request_reader::feed(std::string_view bytes) {
     if (state_ == state::refused) return bytes.size();
@@ -270,7 +255,8 @@ void request_reader::parse_head(std::string_view text) {
 
     if (parser.codings > 0) {
         if (!knows_codings(parser.coding)) return refuse(501, "unknown transfer coding");
-        if (parser.codings > 1 || !same_name(parser.coding, "chunked")) return refuse(400, "bad Transfer-Encoding");
+        if (parser.codings > 1 || !same_ignoring_case(parser.coding, "chunked"))
+            return refuse(400, "bad Transfer-Encoding");
         // Beast refuses this too, today.
         if (parser.lengths > 0) return refuse(400, "both Transfer-Encoding and Content-Length");
         if (request_.minor == 0) return refuse(400, "Transfer-Encoding in HTTP/1.0");
@@ -282,7 +268,7 @@ void request_reader::parse_head(std::string_view text) {
         if (remaining_ > 0) framing_ = framing::sized;
     }
     const bool expects = parser.expectation.data() != nullptr;
-    if (expects && !same_name(parser.expectation, "100-continue")) return refuse(417, "unknown expectation");
+    if (expects && !same_ignoring_case(parser.expectation, "100-continue")) return refuse(417, "unknown expectation");
     request_.has_body = framing_ != framing::none;
     wants_continue_ = expects && request_.has_body && request_.minor == 1;
     state_ = request_.has_body ? state::body : state::complete;
@@ -306,7 +292,7 @@ bool request_reader::split_target() {
         const std::size_t colon = target.find("://");
         if (colon == std::string_view::npos) return bad();
         const std::string_view scheme = target.substr(0, colon);
-        if (!same_name(scheme, "http") && !same_name(scheme, "https")) return bad();
+        if (!same_ignoring_case(scheme, "http") && !same_ignoring_case(scheme, "https")) return bad();
         target.remove_prefix(colon + 3);
         const std::size_t end = std::min(target.find_first_of("/?"), target.size());
         const std::string_view authority = target.substr(0, end);
@@ -343,91 +329,31 @@ std::size_t request_reader::take_sized(std::string_view bytes) {
 }
 
 std::size_t request_reader::take_chunked(std::string_view bytes) {
-    std::size_t taken = 0;
-    while (taken != bytes.size() && state_ == state::body) {
-        if (step_ == chunk_step::data) {
-            const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, bytes.size() - taken));
-            kept_body_.append(bytes.substr(taken, n));
-            taken += n;
-            remaining_ -= n;
-            if (remaining_ == 0) step_ = chunk_step::data_cr;
-        } else if (take_chunk_byte(bytes[taken])) {
-            ++taken;
-        } else if (state_ != state::refused) {
-            refuse(400, "bad chunk");
+    std::string_view rest = bytes;
+    while (true) {
+        const chunk_reader::event e = chunks_.next(rest);
+        if (e == chunk_reader::event::data) {
+            kept_body_.append(chunks_.piece());
+            continue;
         }
-    }
-    return taken;
-}
-
-/// One byte between the data of two chunks. False when it must not stand there.
-bool request_reader::take_chunk_byte(char c) {
-    const bool control = (c >= 0 && c < 0x20 && c != '\t') || c == 0x7f;
-    const auto expect = [&](char expected, chunk_step then) {
-        step_ = then;
-        return c == expected;
-    };
-    switch (step_) {
-        case chunk_step::size_first:
-        case chunk_step::size: {
-            const char digit = lower(c);
-            const bool decimal = digit >= '0' && digit <= '9';
-            if (decimal || (digit >= 'a' && digit <= 'f')) {
-                if (++size_digits_ > 16) return false;
-                remaining_ = remaining_ * 16 + static_cast<unsigned>(decimal ? digit - '0' : digit - 'a' + 10);
-                if (remaining_ > limits_.max_body - kept_body_.size()) {
-                    refuse(413, "the body is too large");
-                    return false;
-                }
-                step_ = chunk_step::size;
-                return true;
-            }
-            if (step_ == chunk_step::size_first) return false;
-            size_digits_ = 0;
-            if (c == '\r') step_ = chunk_step::size_lf;
-            else if (c == ';') step_ = chunk_step::extension;
-            else if (c == ' ' || c == '\t') step_ = chunk_step::before_extension;
-            else return false;
-            return true;
-        }
-        case chunk_step::before_extension:
-            if (c == ';') step_ = chunk_step::extension;
-            return (c == ';' || c == ' ' || c == '\t') && note_overhead(false);
-        case chunk_step::extension:
-            if (c == '\r') step_ = chunk_step::size_lf;
-            return c == '\r' || (!control && note_overhead(false));
-        case chunk_step::size_lf:
-            if (remaining_ == 0) overhead_ = 0;
-            return expect('\n', remaining_ == 0 ? chunk_step::trailer_first : chunk_step::data);
-        case chunk_step::data_cr: return expect('\r', chunk_step::data_lf);
-        case chunk_step::data_lf: return expect('\n', chunk_step::size_first);
-        case chunk_step::trailer_first:
-            if (c == '\r') return expect('\r', chunk_step::end_lf);
-            step_ = chunk_step::trailer;
-            if (++trailers_ > limits_.max_headers) {
-                refuse(431, "too many trailers");
-                return false;
-            }
-            return is_token_char(c) && note_overhead(true);
-        case chunk_step::trailer:
-            if (c == '\r') step_ = chunk_step::trailer_lf;
-            return c == '\r' || (!control && note_overhead(true));
-        case chunk_step::trailer_lf: return expect('\n', chunk_step::trailer_first);
-        case chunk_step::end_lf:
-            if (c != '\n') return false;
+        if (e == chunk_reader::event::end) {
             request_.body = kept_body_;
             state_ = state::complete;
-            return true;
-        case chunk_step::data: break;  // not here: taken as a block
+        } else if (e != chunk_reader::event::more) {
+            refuse_chunk(e);
+        }
+        return bytes.size() - rest.size();
     }
-    return false;
 }
 
-bool request_reader::note_overhead(bool trailer) {
-    if (++overhead_ <= limits_.max_head) return true;
-    if (trailer) refuse(431, "the trailers are too large");
-    else refuse(400, "too many chunk extensions");
-    return false;
+void request_reader::refuse_chunk(chunk_reader::event why) {
+    switch (why) {
+        case chunk_reader::event::body_too_large: return refuse(413, "the body is too large");
+        case chunk_reader::event::extensions_too_large: return refuse(400, "too many chunk extensions");
+        case chunk_reader::event::trailers_too_large: return refuse(431, "the trailers are too large");
+        case chunk_reader::event::too_many_trailers: return refuse(431, "too many trailers");
+        default: return refuse(400, "bad chunk");
+    }
 }
 
 /// The caller's bytes go away: what the views of the head point to moves here.
@@ -473,11 +399,10 @@ void request_reader::next() {
     refusal_ = {};
     scanned_ = line_start_ = lines_ = 0;
     remaining_ = 0;
-    overhead_ = trailers_ = 0;
+    chunks_.start();
     state_ = state::head;
     framing_ = framing::none;
-    step_ = chunk_step::size_first;
-    empty_lines_ = size_digits_ = 0;
+    empty_lines_ = 0;
     begun_ = wants_continue_ = false;
 }
 

@@ -2,6 +2,8 @@
 
 // HTTP/1.0 and 1.1 requests out of bytes, however they are cut. No I/O: whoever owns the socket feeds what it has read.
 
+#include "http/chunk_reader.hpp"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -113,20 +115,6 @@ public:
 
 private:
     enum class framing : std::uint8_t { none, sized, chunked };
-    enum class chunk_step : std::uint8_t {
-        size_first,
-        size,
-        before_extension,
-        extension,
-        size_lf,
-        data,
-        data_cr,
-        data_lf,
-        trailer_first,
-        trailer,
-        trailer_lf,
-        end_lf
-    };
 
     std::size_t skip_empty_lines(std::string_view bytes);
     std::size_t take_head(std::string_view bytes);
@@ -135,8 +123,7 @@ private:
     bool split_target();
     std::size_t take_sized(std::string_view bytes);
     std::size_t take_chunked(std::string_view bytes);
-    bool take_chunk_byte(char c);
-    bool note_overhead(bool trailer);
+    void refuse_chunk(chunk_reader::event why);
     void keep_head();
     void refuse(int status, const char* reason);
     void forget();
@@ -154,15 +141,12 @@ private:
     std::size_t scanned_ = 0;      // of the head
     std::size_t line_start_ = 0;   // of the line that scanned_ is in
     std::size_t lines_ = 0;        // complete ones, the request line included
-    std::uint64_t remaining_ = 0;  // of the body, or of the chunk
-    std::size_t overhead_ = 0;     // bytes of chunk extensions, then of trailers
-    std::size_t trailers_ = 0;
+    std::uint64_t remaining_ = 0;  // of the body
+    chunk_reader chunks_;
 
     state state_ = state::head;
     framing framing_ = framing::none;
-    chunk_step step_ = chunk_step::size_first;
     std::uint8_t empty_lines_ = 0;  // bytes of them
-    std::uint8_t size_digits_ = 0;
     bool begun_ = false;
     bool wants_continue_ = false;
 };

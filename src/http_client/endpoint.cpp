@@ -1,6 +1,6 @@
 #include "http_client/endpoint.hpp"
 
-#include "http_client/tokens.hpp"
+#include "http/tokens.hpp"
 
 #include <array>
 #include <utility>

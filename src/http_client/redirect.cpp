@@ -1,6 +1,6 @@
 #include "http_client/redirect.hpp"
 
-#include "http_client/tokens.hpp"
+#include "http/tokens.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -1,6 +1,6 @@
 #include "http_client/response_reader.hpp"
 
-#include "http_client/tokens.hpp"
+#include "http/tokens.hpp"
 #include "http_client/url_parts.hpp"
 
 #include <algorithm>
@@ -14,10 +14,15 @@ namespace {
 constexpr std::string_view version = "HTTP/1.";
 constexpr std::size_t max_headers = 512;
 constexpr std::size_t kept_memory = 16 * 1024;
+constexpr std::uint64_t max_chunk = (std::uint64_t(1) << 60) - 1;
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 }  // namespace
+
+response_reader::response_reader(std::size_t max_head)
+    : max_head_(max_head),
+      chunks_({.max_body = max_chunk, .max_overhead = max_head, .max_trailers = max_headers, .is_stream = true}) {}
 
 void response_reader::start(request_kind kind) {
     clear_headers();
@@ -27,12 +32,10 @@ void response_reader::start(request_kind kind) {
     why_ = "";
     spent_ = scanned_ = line_start_ = 0;
     remaining_ = 0;
-    overhead_ = 0;
+    chunks_.start();
     status_ = 0;
     state_ = state::head;
     kind_ = kind;
-    step_ = chunk_step::size_first;
-    size_digits_ = 0;
     begun_ = false;
 }
 
@@ -287,78 +290,15 @@ response_reader::event response_reader::take_sized(std::string_view& bytes) {
 }
 
 response_reader::event response_reader::take_chunked(std::string_view& bytes) {
-    while (!bytes.empty()) {
-        if (step_ == chunk_step::data) {
-            piece_ = bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, bytes.size())));
-            bytes.remove_prefix(piece_.size());
-            remaining_ -= piece_.size();
-            if (remaining_ == 0) step_ = chunk_step::data_cr;
-            return event::body;
-        }
-        if (!take_chunk_byte(bytes.front())) {
-            refuse("a bad chunk");
-            bytes = {};
-            return event::bad;
-        }
-        bytes.remove_prefix(1);
-        if (state_ == state::complete) return event::end;
+    switch (chunks_.next(bytes)) {
+        case chunk_reader::event::more: return event::more;
+        case chunk_reader::event::data: piece_ = chunks_.piece(); return event::body;
+        case chunk_reader::event::end: state_ = state::complete; return event::end;
+        default: break;
     }
-    return event::more;
-}
-
-/// One byte between the data of two chunks. False when it must not stand there.
-bool response_reader::take_chunk_byte(char c) {
-    const bool control = (c >= 0 && c < 0x20 && c != '\t') || c == 0x7f;
-    const auto expect = [&](char expected, chunk_step then) {
-        step_ = then;
-        return c == expected;
-    };
-    switch (step_) {
-        case chunk_step::size_first:
-        case chunk_step::size: {
-            const char digit = lower(c);
-            if (is_digit(digit) || (digit >= 'a' && digit <= 'f')) {
-                if (++size_digits_ > 15) return false;
-                remaining_ = remaining_ * 16 + static_cast<unsigned>(is_digit(digit) ? digit - '0' : digit - 'a' + 10);
-                step_ = chunk_step::size;
-                return true;
-            }
-            if (step_ == chunk_step::size_first) return false;
-            size_digits_ = 0;
-            overhead_ = 0;
-            if (c == '\r') step_ = chunk_step::size_lf;
-            else if (c == ';') step_ = chunk_step::extension;
-            else if (c == ' ' || c == '\t') step_ = chunk_step::before_extension;
-            else return false;
-            return true;
-        }
-        case chunk_step::before_extension:  // some pad the size with blanks
-            if (c == ';') step_ = chunk_step::extension;
-            if (c == '\r') step_ = chunk_step::size_lf;
-            return (c == ';' || c == '\r' || c == ' ' || c == '\t') && count_overhead();
-        case chunk_step::extension:
-            if (c == '\r') step_ = chunk_step::size_lf;
-            return c == '\r' || (!control && count_overhead());
-        case chunk_step::size_lf:
-            overhead_ = 0;
-            return expect('\n', remaining_ == 0 ? chunk_step::trailer_first : chunk_step::data);
-        case chunk_step::data_cr: return expect('\r', chunk_step::data_lf);
-        case chunk_step::data_lf: return expect('\n', chunk_step::size_first);
-        case chunk_step::trailer_first:
-            if (c == '\r') return expect('\r', chunk_step::end_lf);
-            step_ = chunk_step::trailer;
-            return is_token_char(c) && count_overhead();
-        case chunk_step::trailer:
-            if (c == '\r') step_ = chunk_step::trailer_lf;
-            return c == '\r' || (!control && count_overhead());
-        case chunk_step::trailer_lf: return expect('\n', chunk_step::trailer_first);
-        case chunk_step::end_lf:
-            if (c != '\n') return false;
-            state_ = state::complete;
-            return true;
-        case chunk_step::data: break;  // not here: taken as a block
-    }
-    return false;
+    refuse("a bad chunk");
+    bytes = {};
+    return event::bad;
 }
 
 }  // namespace keel::http

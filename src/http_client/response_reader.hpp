@@ -2,6 +2,7 @@
 
 // HTTP/1.0 and 1.1 responses out of bytes, however they are cut. No I/O: whoever owns the socket feeds what it has read.
 
+#include "http/chunk_reader.hpp"
 #include "http_client/transfer.hpp"
 
 #include <chrono>
@@ -31,7 +32,7 @@ public:
     /// To which request it is the response: that decides whether there is a body.
     enum class request_kind : std::uint8_t { usual, head, connect };
 
-    explicit response_reader(std::size_t max_head) : max_head_(max_head) {}
+    explicit response_reader(std::size_t max_head);
     response_reader(const response_reader&) = delete;
     response_reader& operator=(const response_reader&) = delete;
 
@@ -61,20 +62,6 @@ public:
 
 private:
     enum class state : std::uint8_t { head, sized, chunked, until_close, complete, refused };
-    enum class chunk_step : std::uint8_t {
-        size_first,
-        size,
-        before_extension,
-        extension,
-        size_lf,
-        data,
-        data_cr,
-        data_lf,
-        trailer_first,
-        trailer,
-        trailer_lf,
-        end_lf
-    };
 
     event take_head(std::string_view& bytes);
     std::size_t find_head_end(std::string_view text);
@@ -86,8 +73,6 @@ private:
     bool decide_body();
     event take_sized(std::string_view& bytes);
     event take_chunked(std::string_view& bytes);
-    bool take_chunk_byte(char c);
-    bool count_overhead() noexcept { return ++overhead_ <= max_head_; }
     void clear_headers();
     bool refuse(const char* why) noexcept;
 
@@ -95,6 +80,7 @@ private:
     header_list headers_;
     header_list spare_;  // strings of earlier headers, for their memory
     std::string kept_;   // of a head that came in pieces
+    chunk_reader chunks_;
     std::string_view piece_;
     const char* why_ = "";
     std::optional<std::chrono::seconds> idle_time_;
@@ -104,14 +90,11 @@ private:
     std::size_t line_start_ = 0;  // of the line that scanned_ is in
     std::uint64_t remaining_ = 0;
     std::uint64_t length_ = 0;
-    std::size_t overhead_ = 0;  // bytes of a chunk's extensions, or of all trailers
 
     int status_ = 0;
     unsigned minor_ = 1;
     state state_ = state::head;
     request_kind kind_ = request_kind::usual;
-    chunk_step step_ = chunk_step::size_first;
-    std::uint8_t size_digits_ = 0;
     bool begun_ = false;
     bool keep_alive_ = true;
     bool says_close_ = false;

@@ -1,5 +1,7 @@
 #include "http_client/url_parts.hpp"
 
+#include "http/tokens.hpp"
+
 #include "protocol/base64.hpp"
 #include "protocol/uri.hpp"
 
@@ -23,8 +25,6 @@ bool is_name_char(char c) noexcept {
 }
 
 }  // namespace
-
-char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 std::string lower(std::string_view text) {
     std::string out(text);

@@ -187,7 +187,7 @@ TEST_CASE("chunks") {
     CHECK(r.left_over == 4);
     for (std::string_view bad :
          {"\r\n", "g\r\n", "-1\r\n", " 3\r\nabc\r\n", "3\nabc\r\n", "3\r\nabcd\r\n", "3\r\nabc\n", "3\r\nabc\rx",
-          "3 4\r\nabc\r\n", "0x3\r\nabc\r\n", "1000000000000000\r\n", "0000000000000003\r\nabc", "3;a\x01\r\nabc",
+          "3 4\r\nabc\r\n", "0x3\r\nabc\r\n", "1000000000000000\r\n", "00000000000000003\r\nabc", "3;a\x01\r\nabc",
           "3\r\r\nabc", "0\r\n A: folded\r\n\r\n", "0\r\nA: 1\n\r\n", "0\r\n\rx", "ffffffffffffffffff\r\n"}) {
         CAPTURE(bad);
         CHECK(shown(head + std::string(bad)) == "200 bad: a bad chunk");

@@ -9,6 +9,8 @@
 
 namespace keel::http {
 
+inline char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
 inline bool is_token_char(char c) noexcept {
     if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')) return true;
     return c != '\0' && std::strchr("!#$%&'*+-.^_`|~", c) != nullptr;
@@ -18,12 +20,14 @@ inline bool is_token(std::string_view text) noexcept {
     return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
 }
 
-/// No control characters but the tabulator.
+/// No control character but the tabulator.
+inline bool is_field_char(char c) noexcept {
+    const auto byte = static_cast<unsigned char>(c);
+    return (byte >= 0x20 && byte != 0x7f) || c == '\t';
+}
+
 inline bool is_field_text(std::string_view text) noexcept {
-    return std::none_of(text.begin(), text.end(), [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return (byte < 0x20 && c != '\t') || byte == 0x7f;
-    });
+    return std::all_of(text.begin(), text.end(), is_field_char);
 }
 
 inline std::string_view trim(std::string_view text) noexcept {
@@ -34,8 +38,7 @@ inline std::string_view trim(std::string_view text) noexcept {
 
 inline bool same_ignoring_case(std::string_view text, std::string_view lower_case) noexcept {
     return text.size() == lower_case.size() &&
-           std::equal(text.begin(), text.end(), lower_case.begin(),
-                      [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a + 32) : a) == b; });
+           std::equal(text.begin(), text.end(), lower_case.begin(), [](char a, char b) { return lower(a) == b; });
 }
 
 /// The items of a list with commas, without the blanks around them.
