@@ -22,6 +22,11 @@ public:
     /// HTTP, older revisions: the server does not know our session any more. Its other calls have failed. The session opens a
     /// new one (initialize, notifications/initialized) and then calls link::session_renewed.
     virtual void on_session_lost() = 0;
+    /// HTTP, older revisions: the stream on which the server speaks by itself was interrupted, and does not go on where it
+    /// stopped: what the server said meanwhile was not heard.
+    virtual void on_gap() {}
+    /// The same, and it does not go on at all.
+    virtual void on_silence(std::string_view why) { (void)why; }
 
 protected:
     ~link_user() = default;

@@ -149,7 +149,7 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
         }
         if (!failure) {
             eras_->remember(who, false);
-            co_await restore_level(s);
+            run_apart(*on, restore_level(s), [](outcome<void>) {});  // nothing depends on it
             guard.release();
             co_return s;
         }

@@ -115,6 +115,24 @@ void session::on_session_lost() {
     engine_->renew_session(shared_from_this());
 }
 
+// Whatever may have changed has changed: to look again does no harm, to miss a change does.
+void session::on_gap() {
+    engine_->log(log_level::info, "the server's stream was interrupted: what it said meanwhile was not heard");
+    const json::value nothing;
+    for (const char* list : {"tools", "prompts", "resources"}) {
+        if (!capabilities[list]["listChanged"].if_bool().value_or(false)) continue;
+        engine_->heard(*this, "notifications/" + std::string(list) + "/list_changed", nothing);
+    }
+    for (const auto& [uri, count] : std::map(subscribed_uris)) {
+        engine_->heard(*this, "notifications/resources/updated", json::object({{"uri", uri}}));
+    }
+}
+
+void session::on_silence(std::string_view why) {
+    engine_->log(log_level::warning, why);
+    end_subscriptions(std::string(why));
+}
+
 void session::acknowledge(const json::value& params) {
     auto id = params["_meta"]["io.modelcontextprotocol/subscriptionId"].if_int();
     if (!id) return;

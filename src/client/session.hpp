@@ -95,6 +95,8 @@ private:
     void on_report(std::string_view text) override;
     void on_closed(std::string_view cause, std::size_t abandoned) override;
     void on_session_lost() override;
+    void on_gap() override;
+    void on_silence(std::string_view why) override;
     void end_subscriptions(const std::string& why);
     void watch_for_silence();
 

@@ -4,10 +4,22 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace keel::http {
 
 namespace {
+
+constexpr std::size_t longest_id = 8 * 1024;  // more than that is sent back in no header
+constexpr std::size_t longest_name = 256;     // of an event: beyond that it is none that anybody knows
+constexpr std::size_t kept_beginning = 1024;
+constexpr std::size_t data_field = 16;  // bytes of a line besides its data, and a few
+constexpr std::size_t kept_memory = 64 * 1024;
+
+void clear(std::string& text) {
+    text.clear();
+    if (text.capacity() > kept_memory) std::string().swap(text);
+}
 
 /// Finds the line ends of a piece one after the other. Where the next CR and the next LF are is remembered: looking for
 /// both from the start of every line would take quadratic time when only one of them is used.
@@ -34,97 +46,120 @@ private:
 
 sse_reader::sse_reader(const sse_limits& limits) : limits_(limits) {}
 
-bool sse_reader::feed(std::string_view bytes, const sink& out) {
+void sse_reader::feed(std::string_view bytes, const sink& out, const large_sink& too_large) {
     line_ends ends(bytes);
     std::size_t at = 0;
-    while (!failed_ && at != bytes.size()) {
-        if (skip_lf_) {
-            skip_lf_ = false;
-            if (bytes[at] == '\n') {
-                ++at;
-                continue;
-            }
+    while (at != bytes.size()) {
+        if (std::exchange(skip_lf_, false) && bytes[at] == '\n') {
+            ++at;
+            continue;
         }
         const std::size_t end = ends.next(at);
-        const std::string_view part = bytes.substr(at, end - at);
-        if (part.size() > limits_.max_line - line_.size()) {
-            failed_ = true;
-        } else if (end == bytes.size()) {
-            line_.append(part);
-            at = end;
-        } else {
-            skip_lf_ = bytes[end] == '\r';
-            at = end + 1;
-            if (line_.empty()) {
-                failed_ = !take_line(part, out);
-            } else {
-                line_.append(part);
-                failed_ = !take_line(line_, out);
-                line_.clear();
-            }
-        }
+        const bool whole = end != bytes.size();
+        take_part(bytes.substr(at, end - at), whole, out, too_large);
+        if (whole) skip_lf_ = bytes[end] == '\r';
+        at = whole ? end + 1 : end;
     }
-    return !failed_;
+}
+
+/// A line, or some of one.
+void sse_reader::take_part(std::string_view part, bool whole, const sink& out, const large_sink& too_large) {
+    const std::size_t longest_line = limits_.max_event + data_field;
+    if (!skip_line_ && part.size() > longest_line - line_.size()) {
+        skip_line_ = true;
+        // Its beginning says what it would have been. As much of it as there is however the bytes were cut.
+        const std::size_t known = std::min(longest_line, kept_beginning);
+        line_.append(part.substr(0, known));
+        take_line(std::string_view(line_).substr(0, known), out, too_large);
+        clear(line_);
+    }
+    if (skip_line_) {
+        skip_line_ = !whole;
+    } else if (!whole) {
+        line_.append(part);
+    } else if (line_.empty()) {
+        take_line(part, out, too_large);
+    } else {
+        line_.append(part);
+        take_line(line_, out, too_large);
+        clear(line_);
+    }
 }
 
 void sse_reader::restart() {
-    line_.clear();
-    data_.clear();
+    clear(line_);
+    clear(data_);
     event_.clear();
     id_ = last_id_;
     first_line_ = true;
-    skip_lf_ = has_data_ = failed_ = false;
+    skip_lf_ = skip_line_ = has_data_ = too_large_ = new_id_ = false;
 }
 
-bool sse_reader::take_line(std::string_view line, const sink& out) {
+void sse_reader::forget_position() {
+    last_id_.clear();
+    restart();
+}
+
+void sse_reader::take_line(std::string_view line, const sink& out, const large_sink& too_large) {
     if (first_line_) {
         first_line_ = false;
         if (line.starts_with("\xef\xbb\xbf")) line.remove_prefix(3);
     }
-    if (line.empty()) {
-        dispatch(out);
-        return true;
-    }
+    if (line.empty()) return dispatch(out);
     const std::size_t colon = line.find(':');
-    if (colon == std::string_view::npos) return take_field(line, {});
+    if (colon == std::string_view::npos) return take_field(line, {}, too_large);
     std::string_view value = line.substr(colon + 1);
     if (value.starts_with(' ')) value.remove_prefix(1);
-    return take_field(line.substr(0, colon), value);  // a comment is a field without a name
+    take_field(line.substr(0, colon), value, too_large);  // a comment is a field without a name
 }
 
-bool sse_reader::take_field(std::string_view name, std::string_view value) {
+void sse_reader::take_field(std::string_view name, std::string_view value, const large_sink& too_large) {
     if (name == "data") {
-        const std::size_t more = value.size() + (has_data_ ? 1 : 0);
-        if (more > limits_.max_event - data_.size()) return false;
-        if (has_data_) data_.push_back('\n');
-        data_.append(value);
-        has_data_ = true;
+        take_data(value, too_large);
     } else if (name == "event") {
-        event_.assign(value);
+        event_.assign(value.substr(0, longest_name));
     } else if (name == "id") {
-        if (value.find('\0') == std::string_view::npos) id_.assign(value);
+        if (value.find('\0') != std::string_view::npos) return;
+        // Where this stream is cannot be said in a header then.
+        if (skip_line_ || value.size() > longest_id) id_.clear();
+        else id_.assign(value);
+        new_id_ = true;
     } else if (name == "retry") {
         std::int64_t wait = 0;
         const char* end = value.data() + value.size();
         const bool digits =
             !value.empty() && std::all_of(value.begin(), value.end(), [](char c) { return c >= '0' && c <= '9'; });
-        if (digits && std::from_chars(value.data(), end, wait).ec == std::errc{})
+        if (digits && !skip_line_ && std::from_chars(value.data(), end, wait).ec == std::errc{})
             retry_ = std::chrono::milliseconds(wait);
     }
-    return true;
+}
+
+void sse_reader::take_data(std::string_view value, const large_sink& too_large) {
+    const bool first = !std::exchange(has_data_, true);
+    if (too_large_) return;
+    const bool fits = !skip_line_ && value.size() + (first ? 0 : 1) <= limits_.max_event - data_.size();
+    if (!first) data_.push_back('\n');
+    if (fits) {
+        data_.append(value);
+        return;
+    }
+    too_large_ = true;
+    data_.resize(std::min(data_.size(), kept_beginning));
+    data_.append(value.substr(0, kept_beginning - data_.size()));
+    too_large(data_);
+    clear(data_);
 }
 
 void sse_reader::dispatch(const sink& out) {
-    last_id_ = id_;
+    if (std::exchange(new_id_, false)) last_id_ = id_;
     // An event whose data is empty is an event: "data" alone is enough. MCP primes streams with such ones.
-    if (has_data_) {
+    if (has_data_ && !too_large_) {
         const std::string_view event = event_.empty() ? std::string_view("message") : event_;
         out({.id = last_id_, .event = event, .data = data_});
     }
-    data_.clear();
-    if (data_.capacity() > 64 * 1024) std::string().swap(data_);
+    clear(data_);
     event_.clear();
-    has_data_ = false;
+    has_data_ = too_large_ = false;
 }
 
 }  // namespace keel::http

@@ -12,8 +12,7 @@
 namespace keel::http {
 
 struct sse_limits {
-    std::size_t max_line = 16 * 1024 * 1024;
-    std::size_t max_event = 16 * 1024 * 1024;  // of the data of one event
+    std::size_t max_event = 16 * 1024 * 1024;  // of the data of one event, and of each line
 };
 
 /// Views are good during the call.
@@ -27,23 +26,31 @@ struct sse_event {
 class sse_reader {
 public:
     using sink = std::function<void(const sse_event&)>;
+    /// How the data begins of an event that turns out to be too large: enough to see what it was.
+    using large_sink = std::function<void(std::string_view beginning)>;
 
     explicit sse_reader(const sse_limits& = {});
 
-    /// False once a line or an event is larger than allowed: nothing more is read until restart(). The sink must not
-    /// call the reader.
-    bool feed(std::string_view bytes, const sink&);
+    /// An event that is too large is skipped, in constant memory, and counts for everything but its data. The sinks must not call
+    /// the reader.
+    void feed(std::string_view bytes, const sink&, const large_sink&);
     /// The stream has ended and another one follows: an event without its empty line is forgotten. The last event id and
     /// the waiting time stay, to connect again with.
     void restart();
 
+    /// As restart, and the next stream does not go on where this one stopped.
+    void forget_position();
+
+    /// "" also when the stream has named one that is too long to be sent back.
     std::string_view last_event_id() const noexcept { return last_id_; }
     /// How long to wait before connecting again, if the stream has said so.
     std::optional<std::chrono::milliseconds> retry() const noexcept { return retry_; }
 
 private:
-    bool take_line(std::string_view line, const sink&);
-    bool take_field(std::string_view name, std::string_view value);
+    void take_part(std::string_view part, bool whole, const sink&, const large_sink&);
+    void take_line(std::string_view line, const sink&, const large_sink&);
+    void take_field(std::string_view name, std::string_view value, const large_sink&);
+    void take_data(std::string_view value, const large_sink&);
     void dispatch(const sink&);
 
     sse_limits limits_;
@@ -55,8 +62,10 @@ private:
     std::optional<std::chrono::milliseconds> retry_;
     bool first_line_ = true;  // may begin with a byte order mark
     bool skip_lf_ = false;    // the line before ended with CR
+    bool skip_line_ = false;  // to its end
     bool has_data_ = false;
-    bool failed_ = false;
+    bool too_large_ = false;  // this event
+    bool new_id_ = false;
 };
 
 }  // namespace keel::http

@@ -183,7 +183,8 @@ void http_link::send(link_exchange& x) {
     x.epoch = in_session ? epoch_ : 0;
     x.since = loop_->now();
     // Calls may wait for our answers, and hold every connection meanwhile.
-    out.urgent = !x.is_question() || m.method == "ping";
+    out.urgent = !x.is_question() || m.method == "ping" || opens_session;
+    out.lasting = m.method == "subscriptions/listen";
     x.transfer = pool_->start(std::move(out), x);
     if (!x.is_question()) arm_sweep();
 }

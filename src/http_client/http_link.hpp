@@ -98,6 +98,9 @@ private:
     /// The data of an event of this exchange's stream, or (null) of one that belongs to no request.
     void take_event(link_exchange* from, const sse_event& e);
     void take_message(link_exchange* from, const rpc::message& m);
+    /// The beginning of one that was skipped.
+    void take_large_message(std::string_view beginning);
+    bool takes_batch(const json::value& v);
     /// Somebody has the answer: the exchange only has to end.
     void mark_settled(link_exchange& x);
     void fail(link_exchange& x, rpc::call_outcome outcome);

@@ -12,7 +12,6 @@ namespace {
 constexpr std::size_t max_refusal = 1024 * 1024;  // bytes of a body that only explains
 constexpr std::size_t max_ignored = 64 * 1024;    // bytes read so that the connection can be used again
 constexpr std::size_t kept_capacity = 64 * 1024;  // of a buffer that waits for its next use
-constexpr std::size_t max_event_id = 8 * 1024;
 
 bool is_success(int status) noexcept { return status >= 200 && status < 300; }
 
@@ -70,7 +69,8 @@ void link_exchange::on_response(const response_view& r) {
     status_ = r.status;
     if (resumed_) return read_resumed(r);
     has_head_ = true;
-    if (epoch != 0 && epoch == home_.epoch_ && r.status != 404) home_.unproven_ = 0;
+    // That it takes notifications says nothing: those of the handshake come with every session.
+    if (is_question() && epoch != 0 && epoch == home_.epoch_ && r.status != 404) home_.unproven_ = 0;
     if (r.status == 404 && epoch != 0) {
         home_.open_gate(*this);
         return home_.not_found(*this);
@@ -83,7 +83,8 @@ void link_exchange::on_response(const response_view& r) {
 void link_exchange::read_answer(const response_view& r) {
     if (!is_success(r.status)) {
         form_ = form::refusal;
-        return;
+        since = home_.loop_->now();
+        return home_.arm_sweep();  // its body may never end
     }
     if (by_stream) {
         // It is taken; the answer comes elsewhere.
@@ -98,7 +99,7 @@ void link_exchange::read_answer(const response_view& r) {
         form_ = form::json;
     } else if (is_event_stream_type(type)) {
         form_ = form::events;
-        reader_.emplace(sse_limits{home_.options_.max_body, home_.options_.max_body});
+        reader_.emplace(sse_limits{home_.options_.max_body});
     } else {
         fail(error_kind::bad_message,
              "the server answered with the content type \"" + rpc::printable(type, 80) + "\", which is no answer");
@@ -153,14 +154,26 @@ void link_exchange::on_body(std::string_view bytes) {
 }
 
 void link_exchange::take_events(std::string_view bytes) {
-    bool readable = reader_->feed(bytes, [this](const sse_event& e) {
-        if (now == stage::over) return;
-        pace_.heard();
-        home_.take_event(this, e);
-    });
-    if (readable || now == stage::over) return;
-    if (settled) return home_.drop(*this);
-    fail(error_kind::bad_message, "an event of the answer is too large");  // E3
+    reader_->feed(
+        bytes,
+        [this](const sse_event& e) {
+            if (now == stage::over) return;
+            pace_.heard();
+            home_.take_event(this, e);
+        },
+        [this](std::string_view beginning) {
+            if (now == stage::over) return;
+            pace_.heard();
+            take_large_event(beginning);
+        });
+}
+
+// E3: it is skipped. If it was the answer, nothing more is to come.
+void link_exchange::take_large_event(std::string_view beginning) {
+    const rpc::glimpse seen = rpc::look_at(beginning);
+    const bool ours = !seen.method && (!seen.id.present() || call_of(seen.id) == message.owner);
+    if (ours && !settled) return fail(error_kind::bad_message, "the answer is too large");
+    home_.take_large_message(beginning);
 }
 
 void link_exchange::on_end() {
@@ -187,7 +200,9 @@ void link_exchange::on_failure(transfer_failure what, std::string_view why) {
         return home_.drop(*this);
     }
     if (form_ == form::refusal) return take_refusal();  // its status says enough
-    if (what == transfer_failure::malformed) return fail(failed_transfer(what, why));
+    if (what == transfer_failure::malformed && !(form_ == form::events && resumable())) {
+        return fail(failed_transfer(what, why));
+    }
     if (form_ == form::events) return stream_over(why);
     if (resumed_) return resume_later(why);
     fail(failed_transfer(what, why));
@@ -202,6 +217,7 @@ void link_exchange::take_json() {
         return fail(error_kind::bad_message, "the answer cannot be read: " + why);
     }
     if (v->is_array() && !modern) {
+        if (!home_.takes_batch(*v)) return fail(error_kind::bad_message, "the answer is a batch, which may not be");
         for (const json::value& each : v->items()) {
             if (now != stage::over) home_.take_message(this, rpc::classify(each));
         }
@@ -237,13 +253,13 @@ void link_exchange::take_refusal() {
 void link_exchange::stream_over(std::string_view why) {
     if (settled) return home_.drop(*this);
     if (heard_other_) return fail(error_kind::bad_message, "the stream held an answer, but not to this request");
+    if (resumable()) return resume_later(why);
+    fail(error_kind::stream_lost, "the stream of the answer was lost: " + rpc::printable(why));
+}
+
+bool link_exchange::resumable() const {
     std::string_view id = reader_->last_event_id();
-    // HTTP-12, I7: in the modern era a stream cannot be taken up again, and nothing is ever sent twice by itself.
-    bool resumable = !modern && !id.empty() && id.size() <= max_event_id && is_writable_header("last-event-id", id);
-    if (!resumable) {
-        return fail(error_kind::stream_lost, "the stream of the answer was lost: " + rpc::printable(why));
-    }
-    resume_later(why);
+    return !modern && !id.empty() && is_writable_header("last-event-id", id);
 }
 
 // LHTTP-07, LHTTP-19: not before the time that the server asked for, however the stream ended.

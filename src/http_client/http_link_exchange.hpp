@@ -88,7 +88,10 @@ private:
     void take_json();
     bool take_whole_message(const json::value& v);
     void take_events(std::string_view bytes);
+    void take_large_event(std::string_view beginning);
     void take_refusal();
+    /// D2, HTTP-12, I7: in the modern era a stream cannot be taken up again, and nothing is ever sent twice by itself.
+    bool resumable() const;
     /// The stream has ended, or broken, without the answer (D2).
     void stream_over(std::string_view why);
     void resume_later(std::string_view why);

@@ -8,6 +8,9 @@ namespace keel::http {
 
 namespace {
 
+/// Somebody else has the stream, or we ask too often: that passes.
+bool is_for_now(int status) noexcept { return status == 408 || status == 409 || status == 425 || status == 429; }
+
 constexpr duration long_enough = std::chrono::seconds(10);  // a stream that lasted so long was a good one
 
 }  // namespace
@@ -27,7 +30,7 @@ void link_listener::open() {
         });
         return;
     }
-    reader_.emplace(sse_limits{home_.options_.max_body, home_.options_.max_body});
+    reader_.emplace(sse_limits{home_.options_.max_body});
     start();
 }
 
@@ -53,10 +56,11 @@ void link_listener::close() noexcept {
 void link_listener::start() {
     outgoing out;
     out.method = "GET";
+    out.lasting = true;
     std::string_view id = reader_->last_event_id();
-    constexpr std::size_t longest_id = 8 * 1024;
-    const bool fits = id.size() <= longest_id && is_writable_header("last-event-id", id);
-    out.headers = headers_of_stream(home_.terms_, fits ? id : std::string_view());
+    if (!is_writable_header("last-event-id", id)) id = {};
+    goes_on_ = !id.empty();
+    out.headers = headers_of_stream(home_.terms_, id);
     reading_ = false;
     reader_->restart();
     transfer_ = home_.pool_->start(std::move(out), *this);
@@ -75,30 +79,42 @@ void link_listener::again() {
 void link_listener::on_response(const response_view& r) {
     tell_answered();
     if (r.status >= 200 && r.status < 300 && is_event_stream_type(r.header("content-type"))) {
-        worked_ = reading_ = true;
+        const bool interrupted = std::exchange(worked_, true);
+        reading_ = true;
         since_ = home_.loop_->now();
+        if (interrupted && !goes_on_) home_.user_->on_gap();
         return;
     }
     home_.pool_->cancel(std::exchange(transfer_, 0));
-    if (r.status >= 500) return again();
+    if (r.status >= 500 || is_for_now(r.status)) return again();
+    if (!worked_) return;  // there is none, which is allowed
     // Many servers say 404 where they mean 405. It tells of the session only where there was a stream before (LHTTP-11).
-    if (r.status == 404 && worked_ && home_.has_session()) home_.lose_session();
+    if (r.status == 404 && home_.has_session()) return home_.lose_session();
+    if (goes_on_) {
+        // It may not know that event any more (H16). Better to hear what comes than nothing.
+        reader_->forget_position();
+        return again();
+    }
+    home_.user_->on_silence("the server has closed the stream of its own messages: " + describe_refusal(r.status, {}));
 }
 
 void link_listener::on_body(std::string_view bytes) {
     if (!reading_) return;
     const std::uint64_t run = run_;
     busy_ = true;
-    bool readable = reader_->feed(bytes, [this, run](const sse_event& e) {
-        if (run != run_) return;
-        pace_.heard();
-        home_.take_event(nullptr, e);
-    });
+    reader_->feed(
+        bytes,
+        [this, run](const sse_event& e) {
+            if (run != run_) return;
+            pace_.heard();
+            home_.take_event(nullptr, e);
+        },
+        [this, run](std::string_view beginning) {
+            if (run != run_) return;
+            pace_.heard();
+            home_.take_large_message(beginning);
+        });
     busy_ = false;
-    if (readable || run != run_) return;
-    home_.note("an event of the server's stream is too large");
-    home_.pool_->cancel(transfer_);
-    again();
 }
 
 void link_listener::on_end() {

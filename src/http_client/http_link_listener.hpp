@@ -49,6 +49,7 @@ private:
     reconnect_pace pace_;
     bool worked_ = false;  // in this session
     bool reading_ = false;
+    bool goes_on_ = false;   // where the stream before stopped
     bool busy_ = false;      // in the reader
     std::uint64_t run_ = 0;  // how often it was opened or closed
     time_point since_{};

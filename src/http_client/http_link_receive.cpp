@@ -21,6 +21,7 @@ void http_link::take_event(link_exchange* from, const sse_event& e) {
     const json::value* v = document_.read(e.data, {.max_depth = limits_.max_depth});
     if (!v) return note(std::string("an event that is no message: ") + document_.error().what);
     if (v->is_array() && !terms_.modern) {
+        if (!takes_batch(*v)) return;
         for (const json::value& each : v->items()) take_message(from, rpc::classify(each));
     } else {
         take_message(from, rpc::classify(*v));
@@ -42,6 +43,23 @@ void http_link::take_message(link_exchange* from, const rpc::message& m) {
         if (its && (m.kind == rpc::message_kind::response || m.id.is_integer())) mark_settled(*its);
     }
     peer_->receive(m, 0);
+}
+
+void http_link::take_large_message(std::string_view beginning) {
+    const rpc::glimpse seen = rpc::look_at(beginning);
+    if (!seen.method) {
+        auto at = questions_.find(call_of(seen.id));
+        // The peer fails the call.
+        if (at != questions_.end()) mark_settled(*at->second);
+    }
+    peer_->receive_too_large(beginning);
+}
+
+// E5: only one revision has them.
+bool http_link::takes_batch(const json::value& v) {
+    if (peer_->core().takes_batch_of(v.size())) return true;
+    note("a batch was refused");
+    return false;
 }
 
 void http_link::mark_settled(link_exchange& x) {
@@ -69,12 +87,18 @@ void http_link::sweep() {
     std::vector<link_exchange*> due;
     bool more = false;
     for (link_exchange& x : live_) {
-        if (x.now != stage::sent || (x.is_question() && !x.settled)) continue;
-        bool over = now - x.since >= (x.settled ? linger : limits_.request_idle);
+        const bool refused = x.form_ == link_exchange::form::refusal;
+        if (x.now != stage::sent || (x.is_question() && !x.settled && !refused)) continue;
+        bool over = now - x.since >= (x.settled || refused ? linger : limits_.request_idle);
         if (over) due.push_back(&x);
         else more = true;
     }
     for (link_exchange* x : due) {
+        if (x->now == stage::over) continue;
+        if (x->form_ == link_exchange::form::refusal && !x->settled) {
+            x->take_refusal();
+            continue;
+        }
         if (!x->settled)
             note("the server did not answer " + (x->message.method.empty() ? "a message" : x->message.method));
         drop(*x);

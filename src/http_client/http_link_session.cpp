@@ -77,6 +77,8 @@ void http_link::lose_session() {
         hold(x);
     }
     note("the server has forgotten the session");
+    // What it has asked in that session nobody waits for, and the next one may use the same ids.
+    peer_->forget_requests("the session is lost");
     fail_calls_of_dead_sessions(true);
     if (closed_) return;
     if (hopeless) {

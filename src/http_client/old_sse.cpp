@@ -48,10 +48,10 @@ std::optional<std::string> endpoint_path(std::string_view origin, std::string_vi
     return found;
 }
 
-old_stream::old_stream(http_link& home, duration patience)
-    : home_(home), reader_(sse_limits{home.options_.max_body, home.options_.max_body}) {
+old_stream::old_stream(http_link& home, duration patience) : home_(home), reader_(sse_limits{home.options_.max_body}) {
     outgoing out;
     out.method = "GET";
+    out.lasting = true;
     out.headers = headers_of_stream(home.terms_, {});
     transfer_ = home.pool_->start(std::move(out), *this);
     timer_ = start_timer_after(*home.loop_, patience, [this] {
@@ -75,10 +75,16 @@ void old_stream::on_response(const response_view& r) {
 }
 
 void old_stream::on_body(std::string_view bytes) {
-    bool readable = reader_.feed(bytes, [this](const sse_event& e) {
-        if (!stopped_) take(e);
-    });
-    if (!readable && !stopped_) lose("an event is too large");
+    reader_.feed(
+        bytes,
+        [this](const sse_event& e) {
+            if (!stopped_) take(e);
+        },
+        [this](std::string_view beginning) {
+            if (stopped_) return;
+            if (endpoint_.empty()) return lose("the first event names no address");
+            home_.take_large_message(beginning);
+        });
 }
 
 void old_stream::take(const sse_event& e) {

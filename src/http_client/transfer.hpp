@@ -22,7 +22,8 @@ struct outgoing {
     std::string path;     // of the URL, with its query: "/mcp"; "" is the pool's own
     header_list headers;  // without Host, Content-Length, Connection
     std::string body;
-    bool urgent = false;  // before those that are not, and on one of a few connections beyond the bound if need be
+    bool lasting = false;  // a stream, which is one connection more for as long as it is open
+    bool urgent = false;   // before those that are not, and on one of a few connections beyond the bound if need be
 };
 
 /// Good during the call.

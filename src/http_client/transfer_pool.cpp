@@ -70,6 +70,7 @@ pool_core::id pool_core::start(outgoing what, transfer_user& user) {
     t.number = number;
     t.user = &user;
     t.what = std::move(what);
+    if (t.what.lasting) ++lasting_;
     t.to = &groups_.front()->to;
     if (t.what.path.empty()) t.what.path = path_;
     if (std::string wrong = check_request(t.what); !wrong.empty()) {
@@ -98,13 +99,18 @@ void pool_core::cancel(id which) noexcept {
     } else if (!t.failing) {
         std::erase(group_of(*t.to).waiting, &t);
     }
-    transfers_.erase(found);
+    erase(found);
     // The room it leaves is for those who wait; not now, because this must not fail.
     if (waiting() > 0) {
         loop_->post([weak = weak_from_this()] {
             if (auto self = weak.lock(); self && !self->shut_) self->dispatch();
         });
     }
+}
+
+void pool_core::erase(std::unordered_map<id, transfer>::iterator which) noexcept {
+    if (which->second.what.lasting) --lasting_;
+    transfers_.erase(which);
 }
 
 bool pool_core::unsent(id which) const noexcept {
@@ -138,6 +144,7 @@ void pool_core::shut() noexcept {
         each->free.clear();
     }
     transfers_.clear();
+    lasting_ = 0;
     failing_.clear();
     const auto all = std::exchange(connections_, {});
     for (const auto& each : all) each->close();
@@ -198,7 +205,8 @@ void pool_core::serve(group& g) {
     // One attempt for each that waits.
     connection_owner& owner = *this;
     while (g.free.empty() && g.waiting.size() > dialing(g)) {
-        const std::size_t bound = options_.max_connections + (g.waiting.front()->what.urgent ? for_urgent : 0);
+        const std::size_t bound =
+            options_.max_connections + lasting_ + (g.waiting.front()->what.urgent ? for_urgent : 0);
         if (connections_.size() >= bound && !make_room(g)) return;
         auto made = std::make_shared<client_connection>(owner, *loop_, options_, g.to, last_);
         connections_.push_back(made);
@@ -274,8 +282,7 @@ void pool_core::on_no_connection(client_connection& c, std::string why) {
 void pool_core::on_complete(transfer& t) {
     auto self = shared_from_this();
     transfer_user* user = t.user;
-    const id number = t.number;
-    transfers_.erase(number);
+    erase(transfers_.find(t.number));
     user->on_end();
 }
 
@@ -283,8 +290,7 @@ void pool_core::on_broken(transfer& t, transfer_failure what, std::string why, b
     auto self = shared_from_this();
     if (later) return fail_later(t, what, std::move(why));
     transfer_user* user = t.user;
-    const id number = t.number;
-    transfers_.erase(number);
+    erase(transfers_.find(t.number));
     user->on_failure(what, why);
 }
 
@@ -313,6 +319,7 @@ void pool_core::tell_failures() {
         auto found = transfers_.find(each);  // cancelled meanwhile, or all of them gone
         if (found == transfers_.end()) continue;
         const transfer t = std::move(found->second);
+        if (t.what.lasting) --lasting_;
         transfers_.erase(found);
         t.user->on_failure(t.failure, t.why);
     }

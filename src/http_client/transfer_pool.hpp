@@ -68,6 +68,7 @@ private:
     std::size_t dialing(const group&) const noexcept;
     std::size_t waiting() const noexcept;
     void forget(client_connection&) noexcept;
+    void erase(std::unordered_map<id, transfer>::iterator which) noexcept;
     void fail_later(transfer&, transfer_failure, std::string why);
     void tell_failures();
     void look_at_time();
@@ -80,6 +81,7 @@ private:
     std::vector<std::unique_ptr<group>> groups_;  // few; never removed
     std::vector<std::shared_ptr<client_connection>> connections_;
     std::unordered_map<id, transfer> transfers_;
+    std::size_t lasting_ = 0;  // of them
     std::vector<id> failing_;
     id last_ = 0;
     std::size_t opened_ = 0;

@@ -31,8 +31,7 @@ public:
         options.url = where_.address;
         options.ca_file = where_.ca_file;
         options.proxy = where_.proxy;
-        // One may be taken by the server's own stream.
-        options.max_connections = std::max<std::size_t>(where_.max_connections, 2);
+        options.max_connections = std::max<std::size_t>(where_.max_connections, 1);
         options.max_redirects = where_.max_redirects;
         options.write_stall = how.limits.write_stall;
         options.report = how.report;

@@ -44,9 +44,13 @@ private:
             try {
                 std::rethrow_exception(std::get<0>(answer));
             } catch (const keel::error& e) {
-                // Any answer is a sign of life, an error too.
-                if (e.kind() == error_kind::timed_out) return give_up();
-                if (e.kind() == error_kind::closed) return;
+                switch (e.kind()) {
+                    case error_kind::timed_out:
+                    case error_kind::unavailable:  // over HTTP: nobody is there
+                    case error_kind::stream_lost: return give_up();
+                    case error_kind::closed: return;
+                    default: break;  // any answer is a sign of life, an error too
+                }
             } catch (const cancelled&) {
                 return;
             }

@@ -146,6 +146,18 @@ void peer::drained() {
     core_.on_drained();
 }
 
+void peer::receive_too_large(std::string_view beginning) {
+    auto self = shared_from_this();
+    turn t(*this);
+    core_.on_too_large(beginning);
+}
+
+void peer::forget_requests(std::string_view why) {
+    auto self = shared_from_this();
+    turn t(*this);
+    core_.forget_requests(why);
+}
+
 void peer::settle(serial call, call_outcome outcome) {
     auto self = shared_from_this();
     turn t(*this);

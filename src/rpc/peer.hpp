@@ -47,7 +47,11 @@ public:
     void start();
     // Without a wire: what comes in, and what happens to those who wait for us.
     void receive(const message& m, stream_id from);
+    /// See peer_core::on_too_large.
+    void receive_too_large(std::string_view beginning);
     void lost(std::string_view cause) { on_failure(cause); }
+    /// See peer_core::forget_requests.
+    void forget_requests(std::string_view why);
     void drained();
     /// See peer_core::settle_call.
     void settle(serial call, call_outcome outcome);

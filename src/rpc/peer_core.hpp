@@ -220,6 +220,9 @@ public:
     void settle_call(serial call, call_outcome outcome);
     /// The caller is gone: no `deliver` follows; the peer is told if it knows of the request.
     void abandon(serial call, std::string_view reason);
+    /// Whoever has sent the requests that are being handled will not hear their answers, and may use their ids anew; the
+    /// connection goes on (a session over HTTP that was forgotten). They are cancelled.
+    void forget_requests(std::string_view why);
     /// False when it was dropped because the peer reads too slowly, which happens only to droppable ones.
     bool notify(std::string_view method, std::string_view params, bool droppable = true);
 
@@ -228,6 +231,8 @@ public:
     void close(duration drain = {}, serial from = 0);
 
     void allow_batches(bool yes) noexcept { batches_ = yes; }
+    /// For whoever reads messages for us (on_read).
+    bool takes_batch_of(std::size_t n) const noexcept { return batches_ && n > 0 && n <= limits_.max_batch; }
     /// Off: requests from the peer are ignored (a client of the modern era).
     void accept_requests(bool yes) noexcept { requests_accepted_ = yes; }
     /// It does not count among those that all connections together may have in flight: it waits, and costs little (listens).

@@ -81,6 +81,20 @@ std::vector<serial> peer_core::records_in_order() const {
     return all;
 }
 
+void peer_core::forget_requests(std::string_view why) {
+    for (serial request : records_in_order()) {
+        record& r = records_.at(request);
+        if (r.state != cell::open) continue;
+        settle(r, cell::dropped);
+        fire(request, r, stop_cause::closed, why);
+        counters_.withdrawn += take_back(request);
+        drop_nested(r);
+        if (r.group) member_settled(r.group);
+        output_.unanswered(r.stream, r.id);
+    }
+    check_progress_of_end();
+}
+
 // Nobody is there any more: nothing can be said, everything is cancelled (C5, C6).
 void peer_core::end_abruptly(std::string_view cause) {
     if (phase_ == phase::closed && !planted::is(planted::closed_twice)) return;

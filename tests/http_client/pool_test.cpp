@@ -299,3 +299,30 @@ TEST_CASE("idle connections can be closed while transfers go on") {
     x.feed(1, exchange::ok("b"));
     CHECK(b.body == "b");
 }
+
+TEST_CASE("streams that last do not use up the connections") {
+    exchange x({.max_connections = 2});
+    std::vector<std::unique_ptr<heard>> streams;
+    for (int i = 0; i != 5; ++i) {
+        streams.push_back(std::make_unique<heard>());
+        http::outgoing what = exchange::post("listen");
+        what.lasting = true;
+        x.start(*streams.back(), std::move(what));
+    }
+    CHECK(x.wires.size() == 5);
+    heard first;
+    heard second;
+    heard third;
+    x.start(first);
+    x.start(second);
+    x.start(third);
+    CHECK(x.wires.size() == 7);
+    CHECK(x.pool->count().waiting == 1);
+    x.feed(5, exchange::ok());
+    CHECK(first.outcome == "end");
+    x.feed(5, exchange::ok());
+    CHECK(third.outcome == "end");
+    // What a stream had beyond the bound goes with it.
+    for (std::size_t i = 0; i != 5; ++i) x.feed(i, exchange::ok());
+    for (const auto& each : streams) CHECK(each->outcome == "end");
+}

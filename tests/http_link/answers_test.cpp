@@ -296,6 +296,93 @@ TEST_CASE("E3: an answer, or an event, beyond the bound fails its call and nothi
     }
 }
 
+TEST_CASE("E3: on the stream of a call, what is too large and not its answer is skipped") {
+    for (const char* version : versions) {
+        link_settings_for_test how = speaking(version);
+        how.options.max_body = 1000;
+        link_under_test t(how);
+        t.open();
+        auto call = t.ask("a");
+        seen_request& post = t.on->last();
+        t.on->open_stream(post);
+        t.on->event(post,
+                    R"({"jsonrpc":"2.0","method":"notifications/message","params":")" + std::string(2000, 'x') + "\"}");
+        CHECK(call->ends == 0);
+        CHECK(t.reports.size() == 1);
+        t.on->event(post, fake_wire::result_text(post));
+        CHECK(call->outcome == "{}");
+    }
+}
+
+TEST_CASE("E3: an answer that is too large fails the call it is for, on whatever stream it stands") {
+    link_settings_for_test how = legacy();
+    how.options.max_body = 1000;
+    link_under_test t(how);
+    t.shake_hands();
+    auto one = t.ask("one");
+    seen_request& first = t.on->last();
+    auto two = t.ask("two");
+    seen_request& second = t.on->last();
+    t.on->open_stream(first);
+    t.on->open_stream(second);
+    t.on->event(second, R"({"jsonrpc":"2.0","id":)" + first.id() + R"(,"result":")" + std::string(2000, 'x') + "\"}");
+    CHECK(one->outcome == "bad message");
+    CHECK(two->ends == 0);
+    t.on->event(second, fake_wire::result_text(second));
+    CHECK(two->outcome == "{}");
+    t.loop->advance(2s);
+    CHECK(first.cancelled);
+}
+
+TEST_CASE("E5: batches are read in the one revision that has them, and only up to the bound") {
+    for (const char* version : legacy_versions) {
+        for (bool stream : {false, true}) {
+            link_under_test t(legacy(version));
+            t.shake_hands();
+            t.peer->core().allow_batches(std::string_view(version) == "2025-03-26");
+            auto batch_of = [](std::size_t n, const std::string& last) {
+                std::string text = "[";
+                for (std::size_t i = 1; i < n; ++i) text += R"({"jsonrpc":"2.0","method":"notifications/message"},)";
+                return text + last + "]";
+            };
+            const std::size_t most = limits().max_batch;
+            for (std::size_t size : {std::size_t(2), most, most + 1}) {
+                t.heard.clear();
+                auto call = t.ask("a");
+                seen_request& post = t.on->last();
+                const std::string text = batch_of(size, fake_wire::result_text(post));
+                if (stream) {
+                    t.on->open_stream(post);
+                    t.on->event(post, text);
+                    t.on->end(post);
+                } else {
+                    t.on->reply(post, 200, "application/json", text);
+                }
+                const bool taken = std::string_view(version) == "2025-03-26" && size <= most;
+                CHECK(t.heard.size() == (taken ? size - 1 : 0));
+                CHECK(call->outcome == (taken ? "{}" : stream ? "stream lost" : "bad message"));
+            }
+        }
+    }
+}
+
+TEST_CASE("D4: a refusal whose body stays open is told after a second") {
+    for (const char* version : versions) {
+        for (const char* type : {"text/plain", "text/event-stream"}) {
+            link_under_test t(speaking(version));
+            t.open();
+            auto call = t.ask("a");
+            t.on->head(t.on->last(), 403, {{"content-type", type}});
+            t.on->body(t.on->last(), "no");
+            t.loop->advance(500ms);
+            CHECK(call->ends == 0);
+            t.loop->advance(2s);
+            CHECK(call->http_status == 403);
+            CHECK(t.on->last().cancelled);
+        }
+    }
+}
+
 TEST_CASE("HTTP-17: a stream that goes on after its answer is closed after a second") {
     link_under_test t;
     auto call = t.ask("a");

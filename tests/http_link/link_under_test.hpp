@@ -141,6 +141,8 @@ public:
     int closes = 0;
     std::string cause;
     int sessions_lost = 0;
+    int gaps = 0;
+    std::vector<std::string> silences;
     std::function<void()> when_session_lost = {};
     std::function<void(std::string_view)> when_heard = {};
     std::function<void(rpc::serial, std::string_view)> when_asked = {};
@@ -163,6 +165,9 @@ private:
         ++sessions_lost;
         if (when_session_lost) when_session_lost();
     }
+
+    void on_gap() override { ++gaps; }
+    void on_silence(std::string_view why) override { silences.emplace_back(why); }
 
     std::vector<std::shared_ptr<asked>> calls_;
     std::vector<std::unique_ptr<std::string>> names_;

@@ -107,19 +107,102 @@ TEST_CASE("a server that cannot give the stream is asked a few times, not for ev
     CHECK(t.on->all("GET").size() == 6);
 }
 
-TEST_CASE("E3: an event of it that is too large is reported, and the stream opened again later") {
-    link_settings_for_test how = legacy();
-    how.options.max_body = 1000;
-    link_under_test t(how);
+TEST_CASE("E3: an event of it that is too large is skipped and reported, and the stream goes on behind it") {
+    for (const char* version : legacy_versions) {
+        link_settings_for_test how = legacy(version);
+        how.options.max_body = 1000;
+        link_under_test t(how);
+        t.shake_hands();
+        t.link->session_opened();
+        seen_request& get = t.on->last();
+        t.on->open_stream(get);
+        auto call = t.ask("a");
+        seen_request& post = t.on->last();
+        t.on->event(get, "{}" + std::string(2000, ' '), "id: 7\n");
+        CHECK(get.open());
+        CHECK(t.reports.size() == 1);
+        CHECK(call->ends == 0);
+        t.on->event(get, R"({"jsonrpc":"2.0","id":)" + post.id() + R"(,"result":")" + std::string(2000, 'x') + "\"}",
+                    "id: 8\n");
+        CHECK(call->outcome == "bad message");
+        t.on->event(get, note);
+        CHECK(t.heard.size() == 1);
+        t.on->end(get);
+        t.loop->advance(1s);
+        CHECK(t.on->last().shown() == "GET");
+        CHECK(t.on->last().header("Last-Event-ID") == "8");
+    }
+}
+
+TEST_CASE("I11: a stream that goes on without its place is a gap, and is told") {
+    link_under_test t(legacy());
     t.shake_hands();
     t.link->session_opened();
-    seen_request& get = t.on->last();
-    t.on->open_stream(get);
-    t.on->body(get, "data: " + std::string(2000, 'x'));
-    CHECK(get.cancelled);
-    CHECK(t.reports.size() == 1);
+    t.on->open_stream(t.on->last());
+    t.on->event(t.on->last(), note);
+    CHECK(t.gaps == 0);
+    t.on->end(t.on->last());
     t.loop->advance(1s);
-    CHECK(t.on->all("GET").size() == 2);
+    CHECK(t.gaps == 0);  // not before it is there again
+    t.on->open_stream(t.on->last());
+    CHECK(t.gaps == 1);
+    t.on->event(t.on->last(), note, "id: 7\n");
+    t.on->end(t.on->last());
+    t.loop->advance(1s);
+    CHECK(t.on->last().header("Last-Event-ID") == "7");
+    t.on->open_stream(t.on->last());
+    CHECK(t.gaps == 1);
+}
+
+TEST_CASE("H16: a server that does not know the place any more is asked for what comes now") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    t.link->session_opened();
+    t.on->open_stream(t.on->last());
+    t.on->event(t.on->last(), note, "id: 7\n");
+    t.on->end(t.on->last());
+    t.loop->advance(1s);
+    t.on->reply(t.on->last(), 400, "text/plain", "no such event");
+    t.loop->advance(10s);
+    REQUIRE(t.on->all("GET").size() == 3);
+    CHECK_FALSE(t.on->last().has("Last-Event-ID"));
+    t.on->open_stream(t.on->last());
+    CHECK(t.gaps == 1);
+    CHECK(t.silences.empty());
+}
+
+TEST_CASE("H11: a stream that was there and is taken, or asked for too often, is waited for") {
+    for (int status : {408, 409, 425, 429, 503}) {
+        link_under_test t(legacy());
+        t.shake_hands();
+        t.link->session_opened();
+        t.on->open_stream(t.on->last());
+        for (int i = 0; i < 20; ++i) {
+            t.on->end(t.on->last());
+            t.loop->advance(1min);
+            t.on->reply(t.on->last(), status, "", "");
+            t.loop->advance(1min);
+            REQUIRE(t.on->last().open());
+            t.on->open_stream(t.on->last());
+        }
+        CHECK(t.silences.empty());
+    }
+}
+
+TEST_CASE("I11: a stream that was there and is refused for good is told") {
+    for (int status : {400, 401, 403, 405, 410}) {
+        link_under_test t(legacy());
+        t.shake_hands();
+        t.link->session_opened();
+        t.on->open_stream(t.on->last());
+        t.on->end(t.on->last());
+        t.loop->advance(1s);
+        t.on->reply(t.on->last(), status, "", "");
+        t.loop->advance(1h);
+        CHECK(t.on->all("GET").size() == 2);
+        REQUIRE(t.silences.size() == 1);
+        CHECK(t.silences[0].find(std::to_string(status)) != std::string::npos);
+    }
 }
 
 TEST_CASE(

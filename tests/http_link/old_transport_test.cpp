@@ -99,6 +99,26 @@ TEST_CASE("D10: over the old transport a refused POST fails its call") {
     CHECK(t.closes == 0);
 }
 
+TEST_CASE("E3: over the old transport an event that is too large is skipped; the call whose answer it was fails") {
+    link_settings_for_test how = legacy();
+    how.options.max_body = 1000;
+    link_under_test t(how);
+    fall_back(t);
+    seen_request& stream = t.on->at(0);
+    auto one = t.ask("one");
+    seen_request& first = t.on->last();
+    t.on->accept(first);
+    auto two = t.ask("two");
+    seen_request& second = t.on->last();
+    t.on->accept(second);
+    t.on->event(stream, R"({"jsonrpc":"2.0","id":)" + first.id() + R"(,"result":")" + std::string(2000, 'x') + "\"}");
+    CHECK(one->outcome == "bad message");
+    CHECK(two->ends == 0);
+    t.on->event(stream, fake_wire::result_text(second));
+    CHECK(two->outcome == "{}");
+    CHECK(stream.open());
+}
+
 TEST_CASE("LHTTP-14: no such stream, no such transport") {
     struct sample {
         const char* what;

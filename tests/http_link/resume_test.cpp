@@ -184,6 +184,7 @@ TEST_CASE("D13: an answer that comes on the stream of another request counts, an
 TEST_CASE("a batch on a stream of 2025-03-26 is read message by message") {
     link_under_test t(legacy("2025-03-26"));
     t.shake_hands();
+    t.peer->core().allow_batches(true);
     auto call = t.ask("a");
     seen_request& post = t.on->last();
     t.on->open_stream(post);

@@ -243,3 +243,76 @@ TEST_CASE("D18: a link that closes while its session is being renewed is closed"
     t.link->session_renewed(true);
     CHECK(t.on->all("POST b").empty());
 }
+
+TEST_CASE("D18, B15: what a dead session has asked is cancelled, and the next one may use its ids") {
+    for (const char* version : legacy_versions) {
+        link_under_test t(legacy(version));
+        t.shake_hands();
+        t.link->session_opened();
+        t.on->open_stream(t.on->last());
+        std::vector<rpc::serial> asked;
+        std::vector<std::shared_ptr<rpc::request>> open;
+        t.when_asked = [&](rpc::serial request, std::string_view) {
+            asked.push_back(request);
+            open.push_back(t.peer->open_request(request));
+        };
+        const char* const question = R"({"jsonrpc":"2.0","id":1,"method":"roots/list"})";
+        t.on->event(t.on->last(), question);
+        REQUIRE(asked.size() == 1);
+        t.ask("a");
+        t.on->reply(t.on->last(), 404, "", "");
+        CHECK(open[0]->token().stop_requested());
+        renew(t);
+        t.on->answer(*t.on->all("POST a").back());
+        REQUIRE(t.on->all("GET").size() == 2);
+        seen_request& stream = *t.on->all("GET").back();
+        t.on->open_stream(stream);
+        t.on->event(stream, question);
+        REQUIRE(asked.size() == 2);
+        // Whatever comes of the first is nobody's any more.
+        t.peer->finish(asked[0], R"({"roots":[1]})");
+        CHECK(t.on->all("POST result").empty());
+        t.peer->finish(asked[1], R"({"roots":[2]})");
+        REQUIRE(t.on->all("POST result").size() == 1);
+        CHECK(t.on->last().what.body.find("[2]") != std::string::npos);
+        CHECK(t.on->last().header("Mcp-Session-Id") == "s-2");
+        t.on->accept(t.on->last());
+    }
+}
+
+TEST_CASE("D18: a server that forgets every session it gives is asked for a few, not for ever") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    int session = 2;
+    for (int i = 0; i < 20; ++i) {
+        auto call = t.ask("a");
+        seen_request& post = *t.on->all("POST a").back();
+        const int before = t.sessions_lost;
+        t.on->reply(post, 404, "", "");
+        if (t.sessions_lost == before) {
+            CHECK(call->outcome == "session lost");  // and no new session was asked for
+            CHECK(t.sessions_lost == 2);
+            return;
+        }
+        renew(t, "s-" + std::to_string(session++));  // whose handshake the server takes
+        t.on->reply(*t.on->all("POST a").back(), 404, "", "");
+    }
+    FAIL("it went on");
+}
+
+TEST_CASE("D18: the request for a new session does not wait for connections that calls of the old one hold") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    t.ask("a");
+    CHECK_FALSE(t.on->last().what.urgent);
+    t.on->reply(t.on->last(), 404, "", "");
+    t.link->speak(false, "");
+    auto opening = t.ask("initialize");
+    CHECK(t.on->last().what.urgent);
+    t.on->answer(t.on->last(), "{}", {{"mcp-session-id", "s-2"}});
+    t.speak(false, legacy_version);
+    t.peer->notify("notifications/initialized", "{}", false);
+    t.link->session_renewed(true);
+    t.on->accept(*t.on->all("POST notifications/initialized").back());
+    t.on->answer(*t.on->all("POST a").back());
+}

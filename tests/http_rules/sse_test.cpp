@@ -15,7 +15,6 @@ struct outcome {
     std::string events;  // "[id|event|data]" for each
     std::string last_id;
     long long retry = -1;
-    bool fine = true;
     bool operator==(const outcome&) const = default;
 };
 
@@ -24,9 +23,12 @@ outcome read_pieces(const std::vector<std::string_view>& pieces, const sse_limit
     outcome out;
     for (std::string_view piece : pieces) {
         const std::string own(piece);
-        out.fine = reader.feed(own, [&](const sse_event& e) {
-            out.events.append("[").append(e.id).append("|").append(e.event).append("|").append(e.data).append("]");
-        });
+        reader.feed(
+            own,
+            [&](const sse_event& e) {
+                out.events.append("[").append(e.id).append("|").append(e.event).append("|").append(e.data).append("]");
+            },
+            [&](std::string_view beginning) { out.events.append("[large: ").append(beginning).append("]"); });
     }
     out.last_id = reader.last_event_id();
     if (reader.retry()) out.retry = reader.retry()->count();
@@ -134,25 +136,72 @@ TEST_CASE("an event without its empty line is discarded") {
     sse_reader reader;
     std::vector<std::string> seen;
     const auto sink = [&](const sse_event& e) { seen.push_back(std::string(e.id) + "|" + std::string(e.data)); };
-    reader.feed("retry: 9\nid: 1\ndata: a\n\nid: 2\ndata: b\nda", sink);
+    reader.feed("retry: 9\nid: 1\ndata: a\n\nid: 2\ndata: b\nda", sink, {});
     reader.restart();
     CHECK(reader.last_event_id() == "1");
     CHECK(reader.retry() == milliseconds(9));
     reader.feed(
         "\xef\xbb\xbf"
         "data: c\n\n",
-        sink);
+        sink, {});
     CHECK(seen == std::vector<std::string>{"1|a", "1|c"});
+    reader.forget_position();
+    CHECK(reader.last_event_id().empty());
+    CHECK(reader.retry() == milliseconds(9));
+    reader.feed("data: d\n\n", sink, {});
+    CHECK(seen.back() == "|d");
 }
 
-TEST_CASE("J4 lines and events are bounded") {
-    const sse_limits limits{.max_line = 10, .max_event = 8};
+TEST_CASE("E3, J4: an event that is too large is skipped, and the stream goes on") {
+    const sse_limits limits{.max_event = 8};
     CHECK(read("data: 1234\ndata: 123\n\n", limits).events == "[|message|1234\n123]");
-    const outcome line = read("data: a\n\ndata: 12345\n\ndata: b\n\n", limits);
-    CHECK(line.events == "[|message|a]");
-    CHECK(!line.fine);
-    CHECK(!read(": 123456789", limits).fine);
-    const outcome event = read("data: 1234\ndata: 1234\n\ndata: b\n\n", limits);
-    CHECK(event.events.empty());
-    CHECK(!event.fine);
+    // In one line, in several, in a line without end.
+    CHECK(read("data: a\n\ndata: 123456789\n\ndata: b\n\n", limits).events ==
+          "[|message|a][large: 123456789][|message|b]");
+    CHECK(read("data: 1234\ndata: 1234\ndata: 5\n\ndata: b\n\n", limits).events == "[large: 1234\n1234][|message|b]");
+    const std::string line(2000, 'x');
+    CHECK(read("data: " + line + "\ndata: y\n\ndata: b\n\n", limits).events ==
+          "[large: " + line.substr(0, 18) + "][|message|b]");
+    // It is told as soon as it is known: it may have no end.
+    CHECK(read("data: " + line, limits).events == "[large: " + line.substr(0, 18) + "]");
+    // It counts for everything but its data.
+    const outcome o = read("id: 1\n\nid: 2\nretry: 5\ndata: " + line + "\nevent: x\n\ndata: b\n\n", limits);
+    CHECK(o.events == "[large: " + line.substr(0, 18) + "][2|message|b]");
+    CHECK(o.last_id == "2");
+    CHECK(o.retry == 5);
+}
+
+TEST_CASE("J4: only the beginning of an event that is too large is kept") {
+    const sse_limits limits{.max_event = 100'000};
+    const std::string large(300'000, 'x');
+    sse_reader reader(limits);
+    std::string beginning;
+    const auto take = [&](std::string_view text) { beginning = text; };
+    reader.feed("data: 1\ndata: " + large + "\ndata: " + large + "\n\n", {}, take);
+    CHECK(beginning == "1\n" + large.substr(0, 1024 - std::string_view("data: ").size()));
+    beginning.clear();
+    for (int i = 0; i != 2000; ++i)
+        reader.feed("data: 0123456789012345678901234567890123456789012345678901234567\n", {}, take);
+    CHECK(beginning.size() == 1024);
+}
+
+TEST_CASE("J4: lines that are no data are bounded, and harm nothing else") {
+    const sse_limits limits{.max_event = 100};
+    const std::string line(1000, 'x');
+    CHECK(read(": " + line + "\ndata: a\n\n", limits).events == "[|message|a]");
+    CHECK(read("foo: " + line + "\ndata: a\n\n", limits).events == "[|message|a]");
+    CHECK(read("event: " + line + "\ndata: a\n\n", limits).events == "[|" + line.substr(0, 109) + "|a]");
+    CHECK(read("retry: 5\nretry: " + std::string(1000, '1') + "\n", limits).retry == 5);
+    CHECK(read("id: 1\n\nid: " + line + "\ndata: a\n\n", limits).events == "[|message|a]");
+}
+
+TEST_CASE("J4: an id that is too long to be sent back is none") {
+    const std::string longest(8 * 1024, 'i');
+    const auto last_id = [](const std::string& id) {
+        sse_reader reader;
+        reader.feed("id: 1\n\nid: " + id + "\ndata: a\n\n", [](const sse_event&) {}, {});
+        return std::string(reader.last_event_id());
+    };
+    CHECK(last_id(longest) == longest);
+    CHECK(last_id(longest + "i").empty());
 }

@@ -49,16 +49,18 @@ public:
     std::function<void(script&)> on_connect;
     std::string refusal;  // not empty: nobody is there
     std::string epitaph;
-    client_side::link_settings settings;  // of the last connection
+    client_side::link_settings settings;     // of the last connection
+    client_side::link_user* user = nullptr;  // of the last connection: for what only a link over HTTP has to say
 
 private:
     class wire_link final : public client_side::link {
     public:
         wire_link(script_connector& owner, std::unique_ptr<connection> wire) : owner_(owner), wire_(std::move(wire)) {}
         std::shared_ptr<rpc::peer> open(std::shared_ptr<loop> on, const limits& bounds,
-                                        client_side::link_user& user) override {
+                                        client_side::link_user& of) override {
+            owner_.user = &of;
             auto p =
-                std::make_shared<rpc::peer>(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, user);
+                std::make_shared<rpc::peer>(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, of);
             p->start();
             return p;
         }
