@@ -71,7 +71,7 @@ TEST_CASE("I11: a stream that is gone for good ends the subscription as lost; ca
     }
 }
 
-TEST_CASE("LOG-04: a server that does not answer to the level does not hold the connection up") {
+TEST_CASE("a server that does not answer to the level does not hold the connection up") {
     client_options options;
     options.level = log_level::info;
     client_under_test t(options);
