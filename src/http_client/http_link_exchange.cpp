@@ -71,10 +71,7 @@ void link_exchange::on_response(const response_view& r) {
     has_head_ = true;
     // That it takes notifications says nothing: those of the handshake come with every session.
     if (is_question() && epoch != 0 && epoch == home_.epoch_ && r.status != 404) home_.unproven_ = 0;
-    if (r.status == 404 && epoch != 0) {
-        home_.open_gate(*this);
-        return home_.not_found(*this);
-    }
+    if (r.status == 404 && epoch != 0) return home_.not_found(*this);
     if (is_question()) return read_answer(r);
     home_.open_gate(*this);
     read_reply_to_news(r);

@@ -42,10 +42,8 @@ void http_link::not_found(link_exchange& x) {
     // The handshake of a dead session means nothing in the next one, which has its own.
     const bool of_this_session = x.message.what == kind::answer || x.message.method == "notifications/initialized";
     if (x.settled || of_this_session) {
-        bool current = x.epoch == epoch_;
-        drop(x);
-        if (current) lose_session();
-        return;
+        if (x.epoch == epoch_) lose_session();  // first: what waits for it is not for a session that is dead
+        return drop(x);
     }
     if (x.message.repeated) {
         if (!x.is_question()) return drop(x);

@@ -194,7 +194,7 @@ void pool_core::dispatch() {
 }
 
 void pool_core::serve(group& g) {
-    while (!g.waiting.empty()) {
+    while (!g.waiting.empty() && may_begin(*g.waiting.front())) {
         client_connection* on = take_free(g);
         if (!on) break;
         transfer& t = *g.waiting.front();
@@ -205,13 +205,25 @@ void pool_core::serve(group& g) {
     // One attempt for each that waits.
     connection_owner& owner = *this;
     while (g.free.empty() && g.waiting.size() > dialing(g)) {
-        const std::size_t bound =
-            options_.max_connections + lasting_ + (g.waiting.front()->what.urgent ? for_urgent : 0);
-        if (connections_.size() >= bound && !make_room(g)) return;
+        const bool urgent = dialing(g) < urgent_waiting(g);
+        if (connections_.size() >= usual_bound() + (urgent ? for_urgent : 0) && !make_room(g)) return;
         auto made = std::make_shared<client_connection>(owner, *loop_, options_, g.to, last_);
         connections_.push_back(made);
         made->dial(dial_);
     }
+}
+
+/// Connections beyond the bound are for what is urgent, also when they are free.
+bool pool_core::may_begin(const transfer& t) const noexcept {
+    if (t.what.urgent) return true;
+    std::size_t free = 0;
+    for (const auto& each : groups_) free += each->free.size();
+    return connections_.size() - free < usual_bound();
+}
+
+std::size_t pool_core::urgent_waiting(const group& g) noexcept {
+    return static_cast<std::size_t>(
+        std::count_if(g.waiting.begin(), g.waiting.end(), [](const transfer* each) { return each->what.urgent; }));
 }
 
 /// The one that was used last: the others grow old and are closed.

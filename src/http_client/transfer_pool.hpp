@@ -66,6 +66,10 @@ private:
     client_connection* take_free(group&);
     bool make_room(const group& for_whom) noexcept;
     std::size_t dialing(const group&) const noexcept;
+    bool may_begin(const transfer&) const noexcept;
+    static std::size_t urgent_waiting(const group&) noexcept;
+    /// Of connections: a stream that lasts has one of its own.
+    std::size_t usual_bound() const noexcept { return options_.max_connections + lasting_; }
     std::size_t waiting() const noexcept;
     void forget(client_connection&) noexcept;
     void erase(std::unordered_map<id, transfer>::iterator which) noexcept;

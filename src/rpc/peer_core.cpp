@@ -29,8 +29,9 @@ void peer_core::on_line(std::string_view line) {
     const json::value* v = document_.read(line, {.max_depth = limits_.max_depth});
     if (v) return serve(*v);
     ++counters_.rejected_input;
-    note(std::string("unreadable line: ") + document_.error().what + " at byte " +
-         std::to_string(document_.error().offset));
+    // Whoever started the wrong program sees what it says; what clients send to a server may be nobody else's business.
+    note("unreadable line: " + (role_ == role::client ? printable(line, 80) + ": " : std::string()) +
+         document_.error().what + " at byte " + std::to_string(document_.error().offset));
     reject_anonymously(error_code::parse, document_.error().what);
 }
 

@@ -7,9 +7,11 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 using namespace keel;
 using namespace std::chrono_literals;
@@ -214,6 +216,33 @@ TEST_CASE("whoever waits is cancelled: the task is, it ends, then the wait does,
         CHECK(s.text.ends_with("cancelled"));
         CHECK(loop.timers() == 0);
     }
+}
+
+TEST_CASE(
+    "whoever waits is cancelled, and the task ends with a value all the same: the value is there, and the next wait "
+    "throws") {
+    manual_loop loop;
+    std::vector<std::unique_ptr<waiting_task>> tasks;
+    int values = 0;
+    auto again_and_again = [&]() -> task<std::string> {
+        while (tasks.size() < 5) {
+            tasks.push_back(std::make_unique<waiting_task>());
+            tasks.back()->stubborn = true;
+            bounded_run<int> run(tasks.back()->run(), 1s, {});
+            try {
+                values += co_await run;
+            } catch (const cancelled&) {
+                co_return run.how() == given_up::no ? "cancelled" : "given up";
+            }
+        }
+        co_return "not cancelled";
+    };
+    started s(loop, again_and_again());
+    s.line.stop();
+    loop.run();
+    CHECK(values == 7);
+    CHECK(s.text == "cancelled");
+    CHECK(loop.timers() == 0);
 }
 
 TEST_CASE("whoever waits was cancelled before: the task never begins") {

@@ -225,3 +225,21 @@ TEST_CASE("BASE-15: codes of servers' own are handed on as they are, whatever th
         CHECK(t.client->connected());
     }
 }
+
+TEST_CASE("D16: a notification that cannot be made is reported, and nothing else happens") {
+    client_under_test t;
+    t.connect(modern);
+    t.log.clear();
+    t.client->notify("com.example/told", json::array({1}));
+    t.client->notify("com.example/told", json::object({{"_meta", 7}}));
+    t.client->notify("com.example/told", json::object({{"n", 1}}));
+    CHECK_NOTHROW(t.loop->run());
+    json::value told = t.expect("com.example/told");
+    CHECK(told["params"]["n"].if_int() == 1);
+    CHECK(t.silent());
+    REQUIRE(t.log.size() == 2);
+    for (const std::string& each : t.log) CHECK(each.find("a notification to the server failed") != std::string::npos);
+    outcome_of_task& o = t.run(t.client->call_tool("x"));
+    t.answer(t.expect("tools/call"), text_result(modern, "ok"));
+    CHECK(o.text == "ok");
+}

@@ -457,6 +457,24 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("G4: a client whose loop ends before its own end could run leaves nothing behind") {
+    for (const char* version : both_eras) {
+        for (bool loop_first : {false, true}) {
+            CAPTURE(loop_first);
+            client_under_test t;
+            t.connect(version);
+            std::weak_ptr<detail::client_engine> engine = client_access::engine(*t.client);
+            std::weak_ptr<client_side::session> session = client_access::engine(*t.client)->in_use();
+            if (loop_first) t.loop->end();
+            t.client.reset();
+            t.loop->end();
+            CHECK(engine.expired());
+            CHECK(session.expired());
+            CHECK(t.wire().destroyed());
+        }
+    }
+}
+
 TEST_CASE("G4: a client that is destroyed while it connects, at every point of that") {
     for (int when = 0; when < 4; ++when) {
         INFO(when);

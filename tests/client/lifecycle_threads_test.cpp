@@ -1,8 +1,11 @@
 // Clients with a thread of their own, used and destroyed by others (LIFECYCLE G1, G3, G4, D1, D7).
 
 #include "async/epoll_loop.hpp"
+#include "async/worker_pool.hpp"
 #include "client/engine.hpp"
+#include "client/on_worker.hpp"
 #include "support/gate.hpp"
+#include "support/manual_loop.hpp"
 #include "support/proof.hpp"
 
 #include <keel/async.hpp>
@@ -82,6 +85,11 @@ struct waiting_threads {
     std::vector<std::thread> threads;
 };
 
+struct name_form {
+    std::string name;
+};
+KEEL_DESCRIBE(name_form, name)
+
 }  // namespace
 
 TEST_CASE("G1, D1: many threads close a client on which others wait: every close returns, every call ends once") {
@@ -111,6 +119,60 @@ TEST_CASE("G4, D1: a client that is destroyed with calls of other threads waitin
         c.reset();
         w.join();
         for (const std::string& each : w.outcomes) CHECK(each == "connection closed");
+    }
+}
+
+TEST_CASE(
+    "G4, D1: the thread of a client that is destroyed stays until the calls on it have ended, each with its truth") {
+    for (bool with_token : {false, true}) {
+        keel::server server{{.name = "curious", .version = "1"}};
+        server.add_tool("ask", "Asks", [](context& ctx) -> task<std::string> {
+            elicited<name_form> who = co_await ctx.elicit<name_form>("who", "Who?");
+            co_return who->name;
+        });
+        std::atomic<int> asked{0};
+        bool told = false;  // on the client's thread only
+        client_options options;
+        options.on_disconnected = [&](const disconnection&) { told = true; };
+        options.on_form = [&](form_question) -> task<form_answer> {
+            ++asked;
+            event never;
+            try {
+                co_await never;
+            } catch (const cancelled&) {
+                // Its cleanup, below, takes longer than the end of the connection.
+            }
+            while (!told) co_await yield();
+            for (int i = 0; i < 100; ++i) co_await yield();
+            throw cancelled();
+        };
+        auto c = std::make_unique<client>(server_target(server), options);
+        REQUIRE(outcome_of(c->connect()) == "done");
+        // Whoever calls is here: what the client's thread has said of the calls by its end has been posted.
+        manual_loop here;
+        std::stop_source unused;
+        std::vector<std::string> outcomes(3, "nothing");
+        std::vector<std::unique_ptr<detail::activity>> lines;
+        for (std::string& each : outcomes) {
+            call_options how;
+            if (with_token) how.stop = unused.get_token();
+            lines.push_back(std::make_unique<detail::activity>(here));
+            detail::start(*lines.back(), c->call_tool("ask", {}, how), [&each](detail::outcome<tool_result> o) {
+                each = "a result";
+                if (o.index() == 1) return;
+                try {
+                    std::rethrow_exception(std::get<0>(o));
+                } catch (const keel::error& e) {
+                    each = name_of(e.kind());
+                } catch (const std::exception& e) {
+                    each = e.what();
+                }
+            });
+        }
+        while (asked < 3) std::this_thread::yield();
+        c.reset();
+        here.run();
+        for (const std::string& each : outcomes) CHECK(each == "connection closed");
     }
 }
 
@@ -172,4 +234,31 @@ TEST_CASE("D7: a token that is fired on any thread gives the call up") {
         CHECK(text == "cancelled");
     }
     CHECK(outcome_of(c.call_tool("hello")) == "done");
+}
+
+TEST_CASE(
+    "F4, J3: a function on a thread that ends when nobody waits for it any more does not keep the client's loop") {
+    worker_pool pool(1);
+    thread_gate held;
+    std::weak_ptr<manual_loop> watched;
+    {
+        auto home = std::make_shared<manual_loop>();
+        watched = home;
+        detail::activity line(*home);
+        bool ended = false;
+        auto call = [&]() -> task<int> {
+            client_side::on_worker<int> blocking(pool, home, [&] {
+                held.pass();
+                return 1;
+            });
+            co_return co_await blocking;
+        };
+        detail::start(line, call(), [&](detail::outcome<int>) { ended = true; });
+        held.wait_arrived(1);
+        line.stop();
+        CHECK(ended);
+    }
+    held.open();
+    CHECK(pool.shut_down(std::chrono::minutes(1)) == 0);
+    CHECK(watched.expired());
 }

@@ -78,6 +78,45 @@ TEST_CASE("PROG-02: reports reach the call they are for, in order, and only whil
     }
 }
 
+TEST_CASE("G3, G4: a progress callback that ends its own call, in whatever way, is there until it returns") {
+    for (const std::string& revision : every_revision) {
+        for (const char* how_it_ends : {"given up", "closed", "destroyed"}) {
+            CAPTURE(revision);
+            CAPTURE(how_it_ends);
+            client_under_test t;
+            t.connect(revision);
+            const std::string what = how_it_ends;
+            outcome_of_task* call = nullptr;
+            int reports = 0;
+            bool outlived = false;
+            auto end_it = [&] {
+                if (what == "given up") call->line.stop();
+                if (what == "closed") client_access::engine(*t.client)->in_use()->close();
+                if (what == "destroyed") t.client.reset();
+            };
+            {
+                call_options how;
+                how.on_progress = [&, held = std::make_shared<int>(7)](const progress_report&) {
+                    // What it needs afterwards is not its own any more, if it is gone.
+                    std::weak_ptr<int> watched = held;
+                    bool& into = outlived;
+                    ++reports;
+                    end_it();
+                    into = !watched.expired();
+                };
+                call = &t.run(t.client->call_tool("x", {}, std::move(how)));
+            }
+            json::value request = t.expect("tools/call");
+            t.notify("notifications/progress", report(request["params"]["_meta"]["progressToken"], 1));
+            CHECK(reports == 1);
+            CHECK(outlived);
+            t.advance(10s);
+            CHECK(call->settled == 1);
+            CHECK(call->failed);
+        }
+    }
+}
+
 TEST_CASE("PROG-02: the client sends no progress of its own, asked for or not") {
     for (const std::string& revision : older_revisions) {
         event gate;

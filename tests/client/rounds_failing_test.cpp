@@ -195,3 +195,21 @@ TEST_CASE("by hand in older revisions there is one round") {
         CHECK(o.text == "result");
     }
 }
+
+TEST_CASE("D1: a server that asked for patience and goes away is not waited for") {
+    for (int rounds : {1, 4}) {
+        client_under_test t;
+        t.connect(modern);
+        outcome_of_task& o = t.run(t.client->call_tool("x"));
+        for (int i = 1; i < rounds; ++i) {
+            t.answer(t.expect("tools/call"), questions("", "s"));
+            t.advance(1s);
+        }
+        t.answer(t.expect("tools/call"), questions("", "s"));
+        CHECK(!o.done());
+        t.wire().eof();
+        t.loop->run();  // the clock stands still
+        CHECK(o.kind == error_kind::closed);
+        CHECK(t.silent());
+    }
+}

@@ -16,6 +16,12 @@ subscription_request everything_and(std::vector<std::string> uris) {
     return r;
 }
 
+subscription_request only(std::vector<std::string> uris) {
+    subscription_request r;
+    r.uris = std::move(uris);
+    return r;
+}
+
 std::string shown(const subscription_request& r) {
     std::string text;
     if (r.tools) text += "tools ";
@@ -218,11 +224,7 @@ TEST_CASE("SUB-06, LIFE-04: older revisions: one request for each resource, and 
         }
         // Another one of the same resource costs nothing, and keeps it when the first goes.
         listener second{t};
-        outcome_of_task& shared = second.subscribe([] {
-            subscription_request r;
-            r.uris = {"a:b"};
-            return r;
-        }());
+        outcome_of_task& shared = second.subscribe(only({"a:b"}));
         CHECK(shared.text == "a:b ");
         CHECK(t.silent());
         l.what.stop();
@@ -238,6 +240,62 @@ TEST_CASE("SUB-06, LIFE-04: older revisions: one request for each resource, and 
         t.loop->run();
         CHECK(waiting.text == "over");
         CHECK(second.what.how_ended() == subscription_end::lost);
+    }
+}
+
+TEST_CASE("older revisions: what nobody has been granted yet is asked for by everybody who wants it") {
+    for (const std::string& revision : older_revisions) {
+        client_under_test t;
+        t.connect(revision);
+        listener one{t};
+        listener two{t};
+        outcome_of_task& first = one.subscribe(only({"a:b"}));
+        json::value asked_first = t.expect("resources/subscribe");
+        outcome_of_task& second = two.subscribe(only({"a:b"}));
+        CHECK(!second.done());
+        json::value asked_second = t.expect("resources/subscribe");
+        CHECK(asked_second["params"]["uri"].if_string() == "a:b");
+        t.refuse(asked_first, -32603, "not now");
+        CHECK(first.kind == error_kind::rejected);
+        CHECK(!second.done());
+        t.answer(asked_second, json::object());
+        CHECK(second.text == "a:b ");
+        t.loop->run();
+        CHECK(t.silent());  // the one that was refused takes nothing from the other
+        t.notify("notifications/resources/updated", json::object({{"uri", "a:b"}}));
+        CHECK(two.next().text == "a:b");
+        // Now that it is granted nobody asks any more.
+        listener three{t};
+        CHECK(three.subscribe(only({"a:b"})).text == "a:b ");
+        CHECK(t.silent());
+    }
+}
+
+TEST_CASE("older revisions: what is wanted again by the time it would be given back is kept") {
+    for (const std::string& revision : older_revisions) {
+        client_under_test t;
+        t.connect(revision);
+        listener one{t};
+        one.subscribe(only({"a:b", "a:c"}));
+        t.answer(t.expect("resources/subscribe"), json::object());
+        t.answer(t.expect("resources/subscribe"), json::object());
+        one.what.stop();
+        t.loop->run();
+        json::value gone = t.expect("resources/unsubscribe");
+        CHECK(gone["params"]["uri"].if_string() == "a:b");
+        listener two{t};
+        outcome_of_task& again = two.subscribe(only({"a:c"}));
+        t.answer(t.expect("resources/subscribe"), json::object());
+        CHECK(again.text == "a:c ");
+        t.answer(gone, json::object());
+        CHECK(t.silent());
+        t.notify("notifications/resources/updated", json::object({{"uri", "a:c"}}));
+        CHECK(two.next().text == "a:c");
+        two.what.stop();
+        t.loop->run();
+        gone = t.expect("resources/unsubscribe");
+        CHECK(gone["params"]["uri"].if_string() == "a:c");
+        t.answer(gone, json::object());
     }
 }
 

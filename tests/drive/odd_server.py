@@ -9,6 +9,8 @@ HOW is one of:
     dies         ends in the middle of a call, after a word on its standard error
     gate=PATH    after a question it waits until it can read from this, then logs something, and pings
     chatty       writes to its standard error when it starts
+    keeps        says nothing to a call once its question has been answered
+    mute         says nothing to requests that it does not know, nor to tools/list
 
 It speaks the revision that the client asks for, of the older ones.
 """
@@ -61,6 +63,10 @@ TOOLS = [
         }}},
     {"name": "where", "inputSchema": {"type": "object"}},
     {"name": "hang", "inputSchema": {"type": "object"}},
+    {"name": "promise", "inputSchema": {"type": "object"},
+     "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}},
+    {"name": "picture", "inputSchema": {"type": "object"}},
+    {"name": "large", "inputSchema": {"type": "object"}},
     {"name": "progress", "inputSchema": {"type": "object"}},
     {"name": "form", "inputSchema": {"type": "object"}},
     {"name": "url", "inputSchema": {"type": "object", "properties": {"which": {"type": "string"}}}},
@@ -86,6 +92,13 @@ class Server:
             return text(json.dumps(arguments))
         if name == "where":
             return text(json.dumps({"cwd": os.getcwd(), "word": os.environ.get("ODD_WORD")}))
+        if name == "promise":
+            return text("seven", structuredContent={"n": "seven"})
+        if name == "picture":
+            return {"content": [{"type": "image", "mimeType": "image/png", "data": data}
+                                for data in ("AAECAw==", "AAEC*w==", "AAECAw")]}
+        if name == "large":
+            return text("x" * 100_000)
         if name == "say":
             send({"method": "notifications/message", "params": {"level": "error", "logger": ODD, "data": "log " + ODD}})
             sys.stderr.write("stderr " + ODD + "\n")
@@ -125,6 +138,8 @@ class Server:
                     "serverInfo": {"name": "odd" + ODD, "version": "1"}, "instructions": "Be careful " + ODD}
         if method == "ping" or method == "logging/setLevel":
             return {}
+        if "mute" in HOW and method != "tools/call":
+            return None
         if method == "tools/list":
             if "garbage" in HOW:
                 sys.stdout.write('{"jsonrpc":"2.0","id":' + json.dumps(ident) + ',"result":{"tools":7}}\n')
@@ -138,7 +153,7 @@ class Server:
     def heard(self, message):
         if "method" not in message:  # an answer to us
             call = self.asking.pop(message["id"], None)
-            if call is not None:
+            if call is not None and "keeps" not in HOW:
                 send({"id": call, "result": text(json.dumps(message.get("result", message.get("error"))))})
             return
         if "id" not in message:

@@ -129,6 +129,19 @@ def columns_of(line):
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in line)
 
 
+@contextlib.contextmanager
+def serving(handler):
+    """Whatever it is, over HTTP. Its port."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as s:
+        thread = threading.Thread(target=s.serve_forever)
+        thread.start()
+        try:
+            yield s.server_port
+        finally:
+            s.shutdown()
+            thread.join()
+
+
 class CommandTest(kp.DriveTest):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -256,6 +269,36 @@ class EveryWire(CommandTest):
                 self.assertEqual(len(done.err.splitlines()), 1, done.err)
                 self.assertIn(named, done.err)
 
+    def test_an_address_without_a_server(self):
+        """What answers there, but is no MCP server, is status 4, with the first line of what it said at most."""
+        page = "<!DOCTYPE html>\n<html><body>" + "Nothing " * 100 + "</body></html>"
+        for status, body, said in (
+                (404, "There is nothing here.\n", "no MCP server at {}: HTTP 404 Not Found: There is nothing here.\n"),
+                (404, page, "no MCP server at {}: HTTP 404 Not Found\n"),
+                (405, "", "no MCP server at {}: HTTP 405 Method Not Allowed\n"),
+                (400, "No\nnever\n", "no MCP server at {}: HTTP 400 Bad Request: No\n"),
+                (501, page, "no MCP server at {}: HTTP 501 Not Implemented\n"),
+                (502, page, "no answer from the server at {}: HTTP 502 Bad Gateway\n"),
+                (503, "later\n", "no answer from the server at {}: HTTP 503 Service Unavailable: later\n"),
+        ):
+            class Handler(http.server.BaseHTTPRequestHandler):
+                def do_POST(self):
+                    self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                    self.send_response(status)
+                    self.send_header("Content-Length", str(len(body)))
+                    self.end_headers()
+                    self.wfile.write(body.encode())
+
+                do_GET = do_POST
+
+                def log_message(self, *_):
+                    pass
+
+            with self.subTest(status=status, body=body), serving(Handler) as port:
+                where = f"http://127.0.0.1:{port}/nope"
+                done = self.ends(keel("tools", "--json", "--url", where), 4)
+                self.assertEqual((done.out, done.err), ("", "keel: " + said.format(where)))
+
     def test_headers(self):
         """--header goes with every request over HTTP."""
         seen = []
@@ -273,14 +316,11 @@ class EveryWire(CommandTest):
             def log_message(self, *_):
                 pass
 
-        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as s:
-            thread = threading.Thread(target=s.serve_forever)
-            thread.start()
-            done = keel("ping", "--url", f"http://127.0.0.1:{s.server_port}/mcp", "--header", "X-One: a: b",
+        with serving(Handler) as port:
+            done = keel("ping", "--url", f"http://127.0.0.1:{port}/mcp", "--header", "X-One: a: b",
                         "--header=Authorization: Bearer x")
-            s.shutdown()
-            thread.join()
-        self.assertIn(done.returncode, (3, 4), done.err)
+        self.ends(done, 3)
+        self.assertEqual(done.err, f"keel: http://127.0.0.1:{port}/mcp does not let us in: HTTP 403 Forbidden\n")
         self.assertTrue(seen)
         self.assertEqual(set(seen), {("a: b", "Bearer x")})
 
@@ -326,6 +366,7 @@ class Arguments(CommandTest):
                 (("{oops",), "not JSON", False),
                 (("[1]",), "[1]", False),
                 (("text=@/no/such/file",), "/no/such/file", False),
+                (("text=@/tmp",), "/tmp is a directory", False),
                 (("{}", "text=1"), "{}", False),
         ):
             with self.subTest(words=words):
@@ -386,12 +427,54 @@ class CommandLine(CommandTest):
                 (("ping", "--env", "X", *run), "X"),
                 (("ping", "--env", "X=1", "--unix", "x"), "--env"),
                 (("ping", "--cwd", "/", "--unix", "x"), "--cwd"),
+                (("ping", "--cwd", "/no/such/place", *run), "/no/such/place"),
+                (("ping", "--cwd", ODD_SERVER, *run), "no directory"),
+                (("ping", "--url", "http://"), "no host"),
+                (("ping", "--url", "http://127.0.0.1:1/", "--header", "Host: x"), '"Host"'),
+                (("ping", "--url", "http://127.0.0.1:1/", "--ca-file", "/no/such.pem"), "/no/such.pem"),
+                (("ping", "--url", "https://127.0.0.1:1/", "--ca-file", "/"), "directory"),
+                (("ping", "--url", "https://127.0.0.1:1/", "--ca-file", ODD_SERVER), "no certificate"),
+                (("ping", "--connect-timeout", "soon", *run), "soon"),
+                (("ping", "--max-message", "large", *run), "large"),
+                (("ping", "--max-message", "0", *run), "0"),
+                (("ping", "--max-message", "9999999999G", *run), "9999999999G"),
+                (("--json",), "which command?"),
+                (("--nonsense",), "unknown option: --nonsense"),
+                (("--json", "nothing", *run), "nothing"),
+                (("--json", "demo"), "demo"),
         ):
             with self.subTest(words=words):
                 done = self.ends(keel(*words), 2)
                 self.assertEqual(done.out, "")
                 self.assertIn(named, done.err)
+                self.assertNotIn("keel: keel:", done.err)
         self.assertEqual(self.notes(), [])
+
+    def test_options_before_the_command(self):
+        """Options stand anywhere before "--"."""
+        done = self.ends(keel("--json", "--timeout", "60s", "call", "add", "a=1", "b=2", *demo()), 0)
+        self.assertEqual(json.loads(done.out)["content"], [{"type": "text", "text": "3"}])
+        self.assertIn("Usage: keel tools", self.ends(keel("--json", "tools", "--help"), 0).out)
+        self.assertIn("Usage: keel COMMAND", self.ends(keel("--json", "--help"), 0).out)
+        self.assertIn("which server?", self.ends(keel("--json", "tools"), 2).err)
+
+    def test_the_largest_message(self):
+        """--max-message bounds what is read, over a pipe and over HTTP."""
+        large = ("call", "large", "--protocol", "legacy")
+        self.assertEqual(len(self.ends(keel(*large, *odd()), 0).out), 100_001)
+        self.assertEqual(len(self.ends(keel(*large, "--max-message", "1M", *odd()), 0).out), 100_001)
+        self.assertIn("too large", self.ends(keel(*large, "--max-message", "50K", *odd()), 4).err)
+        with self.every_wire() as wires:
+            self.ends(keel("tools", *wires["http"]), 0)
+            self.ends(keel("tools", "--max-message", "200", *wires["http"]), 4)
+
+    def test_the_time_to_connect(self):
+        """--connect-timeout is for the connection alone."""
+        silent = ("--", "sh", "-c", "while read -r line; do :; done")
+        done = self.ends(keel("ping", "--protocol", "legacy", "--connect-timeout", "100ms", *silent), 5)
+        self.assertIn("did not introduce itself in time", done.err)
+        self.ends(keel("ping", "--timeout", "1h", "--protocol", "legacy", "--connect-timeout", "100ms", *silent), 5)
+        self.ends(keel("call", "sleep", "ms=300", "--connect-timeout", "60s", *demo()), 0)
 
     def test_the_child(self):
         """--env and --cwd are for the child; what it writes to standard error is shown with --verbose."""
@@ -419,6 +502,19 @@ class CommandLine(CommandTest):
         self.assertEqual(done.returncode, 74)
         self.assertIn(b"No space left", done.stderr)
 
+    def test_nobody_reads_standard_output(self):
+        """As in `keel tools | head -1`: nothing is said."""
+        for words, status in ((("tools",), 74), (("tools", "--json"), 74), (("call", "add", "a=1", "b=2"), 74),
+                              (("call", "fail", "kind=protocol", "--json"), 3)):
+            reader, writer = os.pipe()
+            os.close(reader)
+            with self.subTest(words=words):
+                done = subprocess.run([kp.keel_command(), *words, *demo()], stdout=writer, stderr=subprocess.PIPE,
+                                      stdin=subprocess.DEVNULL, timeout=kp.SECONDS_TO_HANG)
+                self.assertEqual(done.returncode, status)
+                self.assertNotIn(b"ipe", done.stderr)
+            os.close(writer)
+
 
 class BadServers(CommandTest):
     def test_d1_a_server_that_dies(self):
@@ -434,6 +530,75 @@ class BadServers(CommandTest):
         done = self.ends(keel("tools", "--protocol", "legacy", *odd("garbage")), 4)
         self.assertEqual(done.out, "")
         self.assertTrue(done.err)
+
+    def test_a_program_that_is_no_server(self):
+        """Status 4, with how much nonsense it wrote and what the first of it was."""
+        banner = "printf 'Welcome!\\n\033[2Jhelp\\n{}\\n'; while read -r line; do :; done"
+        for mode in ("auto", "legacy"):
+            with self.subTest(mode=mode):
+                done = keel("tools", "--protocol", mode, "--connect-timeout", "3s", "--", "sh", "-c", banner)
+                self.ends(done, 4)
+                self.assertEqual(done.out, "")
+                self.assertIn("is no MCP server: it wrote 3 lines that are no messages, the first: ", done.err)
+                self.is_clean(done.err)
+        self.assertIn("echo exited with status 0", self.ends(keel("tools", "--", "echo", "hello"), 4).err)
+        flood = "yes | head -5000; while read -r line; do :; done"
+        done = self.ends(keel("tools", "--connect-timeout", "3s", "--", "sh", "-c", flood), 4)
+        self.assertIn("it wrote at least 10 lines", done.err)
+
+    def test_a_program_that_ends_after_a_word(self):
+        """Status 4, with the end of it and what is wrong with what it said."""
+        os.mkfifo(self.path("gate"))
+        with Terminal("tools", "--verbose", "--protocol", "legacy", "--", "sh", "-c",
+                      f"echo hello; read -r line < {self.path('gate')}; exit 6") as t:
+            t.expect("unreadable line")
+            Path(self.path("gate")).write_text("go\n")
+            t.expect("sh exited with status 6; before that it wrote something that is no message: ")
+            self.assertEqual(t.end(), 4)
+
+    def test_a_program_that_echoes(self):
+        for mode, said in (("auto", "cat is no MCP server: it gives back what it is sent"),
+                           ("legacy", "cat is no MCP server: ")):
+            done = self.ends(keel("tools", "--protocol", mode, "--", "cat"), 4)
+            self.assertIn(said, done.err)
+            self.assertEqual(done.out, "")
+
+    def test_a_feature_that_is_not_there(self):
+        """Status 3, whoever finds out that it is not."""
+        for version in LEGACY:
+            for words in (("prompts",), ("prompt", "x"), ("resources",), ("read", "x:y")):
+                with self.subTest(version=version, words=words):
+                    self.ends(keel(*words, "--protocol", version, *odd()), 3)
+                    done = self.ends(keel(*words, "--json", "--protocol", version, *odd()), 3)
+                    self.assertEqual(json.loads(done.out)["error"]["code"], -32601)
+
+    def test_a_result_that_breaks_its_promise(self):
+        """However the arguments are given. A server that cannot list its tools has promised nothing."""
+        for words in ((), ("{}",), ("a:=1",), ("a=1",)):
+            with self.subTest(words=words):
+                notes = f"notes{len(''.join(words))}"
+                done = self.ends(keel("call", "promise", *words, "--protocol", "legacy",
+                                      *odd("notes=" + self.path(notes))), 4)
+                self.assertIn("structuredContent.n", done.err)
+                self.assertEqual(len([row for row in self.notes(notes) if '"tools/list"' in row]), 1)
+        self.ends(keel("call", "promise", "--json", "--protocol", "legacy", *odd()), 0)
+        self.assertEqual(self.ends(keel("call", "promise", "--protocol", "legacy", *odd("garbage")), 0).out, "seven\n")
+        done = keel("call", "promise", "--timeout", "2s", "--protocol", "legacy", *odd("mute"))
+        self.assertEqual(self.ends(done, 0).out, "seven\n")
+
+    def test_a_picture_that_is_none(self):
+        self.assertEqual(self.ends(keel("call", "picture", "--protocol", "legacy", *odd()), 0).out,
+                         "[image/png, 4 bytes]\n" + 2 * "[image/png, broken: not Base64]\n")
+
+    def test_a_server_that_does_not_say_what_it_speaks(self):
+        """Each command waits for that, and the person is told how to save it; a script is not, unless it asks."""
+        silent = odd("mute")
+        self.assertIn("older protocol: --protocol legacy saves 5 s",
+                      self.ends(keel("call", "where", "{}", "--json", "--verbose", *silent), 0).err)
+        self.assertEqual(self.ends(keel("call", "where", "--json", *silent), 0).err, "")
+        with Terminal("call", "where", "--json", *silent) as t:
+            t.expect("older protocol: --protocol legacy saves 5 s")
+            self.assertEqual(t.end(), 0)
 
     def test_j6_nothing_odd_reaches_the_terminal(self):
         """J6: control characters of a server are shown as escapes, wherever they come from."""
@@ -476,6 +641,17 @@ class BadServers(CommandTest):
                     self.assertGreater(len(rows), 5)
                     self.assertLessEqual(max(map(columns_of, rows)), columns)
         self.assertGreater(len(max(keel("tools", *demo()).out.splitlines(), key=len)), 80)
+
+    def test_names_are_cut_last(self):
+        """In a narrow terminal too the names of things can be read, and given to the next command."""
+        for words, member, key in (("resources", "resources", "uri"), ("tools", "tools", "name")):
+            names = {each[key] for each in json.loads(keel(words, "--json", *demo()).out)[member]}
+            for columns in (50, 60, 80):
+                with self.subTest(words=words, columns=columns), Terminal(words, *demo(), columns=columns) as t:
+                    self.assertEqual(t.end(), 0)
+                    rows = t.seen.replace("\r\n", "\n").splitlines()
+                    self.assertEqual({row.split()[0] for row in rows[1:]}, names)
+                    self.assertLessEqual(max(map(columns_of, rows)), columns)
 
 
 class Cancelling(CommandTest):
@@ -540,7 +716,7 @@ class Cancelling(CommandTest):
         self.assertEqual(process.wait(), 130)
 
     def test_the_second_one_ends_it_at_once(self):
-        """A child that does not want to go is not waited for after the second SIGINT."""
+        """A child that does not want to go is not waited for after the second SIGINT, and does not stay behind."""
         process, watched = self.start("call", "hang", "--protocol", "legacy",
                                       *odd("stubborn", "notes=" + self.path("notes")))
         until(lambda: any('"tools/call"' in row for row in self.notes()), "the call to arrive")
@@ -551,12 +727,28 @@ class Cancelling(CommandTest):
             process.send_signal(signal.SIGINT)
             watched.wait_for_end("the command to exit")
             self.assertEqual(process.wait(), 130)
-            poller = select.poll()
-            poller.register(child.pidfd, select.POLLIN)
-            self.assertEqual(poller.poll(0), [], "the child was waited for")
+            child.wait_for_end("the child to be killed")
         finally:
             child.kill()
             child.close()
+
+    def test_the_second_one_ends_the_whole_group(self):
+        """What the child has started is killed too: a script that runs the real server, for instance."""
+        process, watched = self.start("call", "hang", "--protocol", "legacy", "--", "sh", "-c",
+                                      f"trap '' TERM; exec 3<&0; {sys.executable} {ODD_SERVER} stubborn "
+                                      f"notes={self.path('notes')} <&3; echo")
+        until(lambda: any('"tools/call"' in row for row in self.notes()), "the call to arrive")
+        grandchild = Watched(int(self.notes()[0].split()[1]))
+        try:
+            process.send_signal(signal.SIGINT)
+            until(lambda: self.notes()[-1] == "end", "the server to see the end of its input")
+            process.send_signal(signal.SIGINT)
+            watched.wait_for_end("the command to exit")
+            self.assertEqual(process.wait(), 130)
+            grandchild.wait_for_end("the server to be killed")
+        finally:
+            grandchild.kill()
+            grandchild.close()
 
     def test_in_a_terminal(self):
         """Ctrl-C as a person types it, with the progress bar there."""
@@ -679,11 +871,12 @@ class InTheTerminal(CommandTest):
                 "name": ":A", "mail": "a@example.com", "size": "s", "colours": ["red", "blue"], "count": 3,
                 "sure": True}})
 
-    def opened(self, which, *answers):
+    def opened(self, which, *answers, by="{}"):
         browser = self.path("browser")
         Path(browser).write_text(f'#!/bin/sh\necho "$@" > {self.path("part")}; mv {self.path("part")} {self.path("seen")}\n')
         os.chmod(browser, 0o755)
-        with Terminal("call", "url", f"which={which}", "--protocol", "2025-11-25", *odd(), env={"BROWSER": browser}) as t:
+        with Terminal("call", "url", f"which={which}", "--protocol", "2025-11-25", *odd(), 
+                      env={"BROWSER": by.format(browser)}) as t:
             for question, text in answers:
                 t.answer(question, text)
             self.assertEqual(t.end(), 0)
@@ -707,6 +900,77 @@ class InTheTerminal(CommandTest):
             t.expect("not opened: declined")
             self.assertEqual(t.end(), 0)
         proof.spoke(MODERN)
+
+    def test_only_an_answer_is_an_answer(self):
+        """A word that only begins like one of the answers is asked about again, and opens nothing."""
+        for word in ("only if it is safe", "maybe", "oops", "declined", "y n"):
+            seen = self.opened("good", ("Open it?", word), ("Please type one of these words", ""), ("Open it?", "NO"))
+            self.assertIn('"action": "decline"', seen)
+            self.assertEqual(self.notes("seen"), [], word)
+        self.assertIn('"action": "accept"', self.opened("good", ("Open it?", "Yes")))
+        until(lambda: self.notes("seen"), "the browser")
+
+    def test_the_browser_of_the_person(self):
+        """BROWSER may hold arguments, a place for the address, and others to try; one that fails is told."""
+        page = "https://example.com/handbook"
+        for by, seen in (("{} --new  window", f"--new window {page}"), ("{} --at=%s now", f"--at={page} now"),
+                         ("/no/such/browser:false:{}", page)):
+            with self.subTest(by=by):
+                self.opened("good", ("Open it?", "open"), by=by)
+                until(lambda: self.notes("seen"), "the browser")
+                self.assertEqual(self.notes("seen"), [seen])
+                os.unlink(self.path("seen"))
+        told = self.opened("good", ("Open it?", "o"), ("Open it?", "m"), by="/no/such/browser:false")
+        self.assertIn("/no/such/browser cannot be started", told)
+        self.assertIn("false failed with status 1", " ".join(told.split()))
+        self.assertIn('"action": "accept"', told)
+
+    def test_the_browser_stays(self):
+        """A second signal kills the server, but not what the person has opened."""
+        Path(self.path("browser")).write_text(f'#!/bin/sh\necho $$ > {self.path("part")}\n'
+                                              f'mv {self.path("part")} {self.path("seen")}\nexec tail -f /dev/null\n')
+        os.chmod(self.path("browser"), 0o755)
+        with Terminal("call", "url", "which=good", "--protocol", "2025-11-25",
+                      *odd("keeps", "stubborn", "notes=" + self.path("notes")),
+                      env={"BROWSER": self.path("browser")}) as t:
+            t.answer("Open it?", "o")
+            until(lambda: self.notes("seen"), "the browser")
+            with contextlib.ExitStack() as stack:
+                browser, server = (Watched(int(pid)) for pid in (self.notes("seen")[0], self.notes()[0].split()[1]))
+                for each in (browser, server):
+                    stack.callback(each.close)
+                    stack.callback(each.kill)
+                until(lambda: any('"accept"' in row for row in self.notes()), "the answer")
+                t.process.send_signal(signal.SIGINT)
+                t.process.send_signal(signal.SIGTERM)
+                self.assertEqual(t.end(), 143)
+                server.wait_for_end("the server to be killed")
+                poller = select.poll()
+                poller.register(browser.pidfd, select.POLLIN)
+                self.assertEqual(poller.poll(0), [], "the browser was killed")
+
+    def test_a_question_is_shown_again_after_a_stop(self):
+        """Ctrl-Z and fg: what the shell writes hides the question."""
+        with Terminal("call", "form", "--protocol", "2025-11-25", *odd()) as t:
+            t.expect("Your name")
+            os.kill(t.process.pid, signal.SIGSTOP)
+            os.waitid(os.P_PID, t.process.pid, os.WSTOPPED)
+            os.kill(t.process.pid, signal.SIGCONT)
+            t.answer("Your name", "Ada")
+            t.answer("mail", ":c")
+            self.assertEqual(t.end(), 0)
+
+    def test_what_explains_a_question_keeps_its_indent(self):
+        for columns in (40, 80):
+            with Terminal("call", "form", "--protocol", "2025-11-25", *odd(), columns=columns) as t:
+                t.expect("\n  Enter")
+                hint = ("  Enter" + t.expect("cancels.") + "cancels.").replace("\r\n", "\n").splitlines()
+                self.assertGreater(len(hint), 1)
+                for row in hint:
+                    self.assertRegex(row, "^  [^ ]")
+                    self.assertLess(columns_of(row), columns)
+                t.answer("Your name", ":c")
+                self.assertEqual(t.end(), 0)
 
     def test_addresses_that_deceive(self):
         """ELI-19: the domain stands out, Punycode is warned of, and so are other tricks."""

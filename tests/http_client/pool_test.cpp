@@ -326,3 +326,62 @@ TEST_CASE("streams that last do not use up the connections") {
     for (std::size_t i = 0; i != 5; ++i) x.feed(i, exchange::ok());
     for (const auto& each : streams) CHECK(each->outcome == "end");
 }
+
+TEST_CASE("what is urgent gets a connection though all are taken, a few at the most, and overtakes what is not") {
+    exchange x({.max_connections = 2});
+    heard busy[2];
+    heard usual[2];
+    heard urgent[6];
+    auto in_a_hurry = [](std::string body) {
+        http::outgoing what = exchange::post(std::move(body));
+        what.urgent = true;
+        return what;
+    };
+    for (heard& each : busy) x.start(each);
+    for (heard& each : urgent) {
+        x.start(each, in_a_hurry("u" + std::to_string(&each - urgent)));
+        if (&each != &urgent[3]) continue;
+        for (heard& other : usual) x.start(other, exchange::post("n" + std::to_string(&other - usual)));
+    }
+    REQUIRE(x.wires.size() == 6);
+    for (std::size_t i = 0; i != 4; ++i) {
+        CHECK(x.wires[2 + i]->output().ends_with("\r\n\r\nu" + std::to_string(i)));
+    }
+    CHECK(x.pool->count().waiting == 4);
+    // A connection that is given back goes to them in their own order, and only then to the others.
+    for (const char* next : {"u4", "u5", "n0", "n1"}) {
+        x.wires[0]->take_output();
+        x.feed(0, exchange::ok());
+        CHECK(x.wires[0]->take_output().ends_with(std::string("\r\n\r\n") + next));
+    }
+    for (std::size_t i = 0; i != 6; ++i) x.feed(i, exchange::ok());
+    for (heard& each : busy) CHECK(each.outcome == "end");
+    for (heard& each : usual) CHECK(each.outcome == "end");
+    for (heard& each : urgent) CHECK(each.outcome == "end");
+}
+
+TEST_CASE("connections beyond the bound stay there for what is urgent") {
+    exchange x({.max_connections = 2});
+    std::vector<std::unique_ptr<heard>> usual;
+    auto start = [&](bool urgent) -> heard& {
+        usual.push_back(std::make_unique<heard>());
+        http::outgoing what = exchange::post("x");
+        what.urgent = urgent;
+        x.start(*usual.back(), std::move(what));
+        return *usual.back();
+    };
+    for (int i = 0; i != 10; ++i) start(false);
+    CHECK(x.wires.size() == 2);
+    CHECK(x.pool->count().waiting == 8);
+    for (int i = 0; i != 6; ++i) {
+        heard& urgent = start(true);
+        CHECK(x.wires.size() == 3);  // the one that the first had
+        x.feed(2, exchange::ok());
+        CHECK(urgent.outcome == "end");
+        CHECK(x.pool->count().waiting == 8);
+    }
+    // The others go on where they may.
+    for (int i = 0; i != 10; ++i) x.feed(static_cast<std::size_t>(i % 2), exchange::ok());
+    CHECK(x.pool->count().waiting == 0);
+    for (const auto& each : usual) CHECK(each->outcome == "end");
+}

@@ -232,3 +232,25 @@ TEST_CASE("a reader starts anew, with nothing of the response before") {
     CHECK(reader.headers() == keel::http::header_list{{"transfer-encoding", "chunked"}});
     CHECK(reader.next(bytes) == event::end);
 }
+
+TEST_CASE("of long headers nothing is kept for the next response, though it goes where they were") {
+    response_reader reader(100000);
+    const std::string long_text(20000, 'x');
+    const std::string first = ok + "Content-Length: 0\r\nX: " + long_text + "\r\n" + long_text + ": y\r\n\r\n";
+    std::string_view bytes = first;
+    reader.start(kind::usual);
+    REQUIRE(reader.next(bytes) == event::head);
+    CHECK(reader.headers().at(1).second.size() == 20000);
+    CHECK(reader.headers().at(2).first.size() == 20000);
+    REQUIRE(reader.next(bytes) == event::end);
+    reader.start(kind::usual);
+    const std::string second = ok + "Content-Length: 0\r\nA: b\r\nC: d\r\n\r\n";
+    bytes = second;
+    REQUIRE(reader.next(bytes) == event::head);
+    REQUIRE(reader.headers().size() == 3);
+    for (const auto& [key, value] : reader.headers()) {
+        CHECK(key.capacity() <= 1024);
+        CHECK(value.capacity() <= 1024);
+    }
+    CHECK(reader.next(bytes) == event::end);
+}

@@ -200,3 +200,25 @@ TEST_CASE("from http to https of the same host: another connection, and no crede
     CHECK(h.outcome == "not_sent");
     CHECK(x.pool->count().idle == 1);
 }
+
+TEST_CASE("an interim response that comes while the request is being written does not cost a redirection the body") {
+    exchange x({.write_stall = 30s});
+    x.prepare = [&](test::script& s) {
+        if (x.wires.empty()) s.accept(50);
+    };
+    heard h;
+    const std::string body(1000, 'x');
+    x.start(h, exchange::post(body));
+    x.feed(0, "HTTP/1.1 100 Continue\r\n\r\n");
+    x.wires[0]->resume();
+    x.loop->run();
+    CHECK(x.wires[0]->take_output().ends_with("\r\n\r\n" + body));
+    x.feed(0, to(307, "/new"));
+    REQUIRE(x.wires.size() == 1);
+    const std::string again = x.wires[0]->take_output();
+    CHECK(again.starts_with("POST /new HTTP/1.1\r\n"));
+    CHECK(again.ends_with("Content-Length: 1000\r\n\r\n" + body));
+    x.feed(0, exchange::ok());
+    CHECK(h.outcome == "end");
+    CHECK(h.status == 200);
+}

@@ -2,7 +2,14 @@
 #include "http_client/local_server.hpp"
 #include "support/real_loops.hpp"
 
+#include <keel/client.hpp>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <array>
+#include <filesystem>
 
 using namespace keel;
 using keel::test::exchange;
@@ -37,6 +44,26 @@ void polite(local_server::visit& v) {
         v.input.erase(0, v.input.find("\r\n\r\n") + 4);
         v.say(exchange::ok("hi"));
     }
+}
+
+/// The descriptors of this process that are connected to that port of this machine.
+std::vector<int> sockets_to(std::uint16_t port) {
+    std::vector<int> found;
+    for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
+        const int fd = std::stoi(each.path().filename().string());
+        sockaddr_in peer{};
+        socklen_t size = sizeof peer;
+        if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0 || peer.sin_family != AF_INET) continue;
+        if (ntohs(peer.sin_port) == port) found.push_back(fd);
+    }
+    return found;
+}
+
+int option_of(int socket, int level, int name) {
+    int value = -1;
+    socklen_t size = sizeof value;
+    REQUIRE(::getsockopt(socket, level, name, &value, &size) == 0);
+    return value;
 }
 
 }  // namespace
@@ -279,4 +306,92 @@ TEST_CASE("from http to https of the same host, with the whole way") {
     CHECK(h.body == "hi");
     CHECK(seen == "GET /new HTTP/1.1\r\nHost: localhost:" + secure.port() + "\r\nAccept: x\r\n\r\n");
     CHECK(w.pool->count().idle == 2);
+}
+
+TEST_CASE_TEMPLATE("a connection on which only the server speaks finds out that nobody is there any more", Loop,
+                   test::on_epoll, test::on_asio) {
+    world<Loop> w;
+    local_server server(w.on.loop(), [](local_server::visit& v) {
+        v.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n");
+    });
+    w.open("http://127.0.0.1:" + server.port() + "/mcp");
+    heard h;
+    auto id = w.pool->start(exchange::get(), h);
+    w.on.until([&] { return h.body == "hi"; });
+    const std::vector<int> ours = sockets_to(static_cast<std::uint16_t>(std::stoi(server.port())));
+    REQUIRE(ours.size() == 1);
+    CHECK(option_of(ours[0], SOL_SOCKET, SO_KEEPALIVE) == 1);
+    // Within a few minutes; what the system does by itself takes hours.
+    const int idle = option_of(ours[0], IPPROTO_TCP, TCP_KEEPIDLE);
+    const int every = option_of(ours[0], IPPROTO_TCP, TCP_KEEPINTVL);
+    const int count = option_of(ours[0], IPPROTO_TCP, TCP_KEEPCNT);
+    CHECK(idle + every * count <= 180);
+    w.pool->cancel(id);
+}
+
+TEST_CASE(
+    "a client that is allowed one connection has another for its calls: the server's own stream may take the first") {
+    test::on_epoll on;
+    bool streaming = false;
+    local_server server(on.loop(), [&](local_server::visit& v) {
+        const std::size_t head = v.input.find("\r\n\r\n");
+        if (head == v.input.npos) return;
+        auto answer = [&](std::string_view result) {
+            const std::size_t at = v.input.find("\"id\":") + 5;
+            const std::string id = v.input.substr(at, v.input.find_first_of(",}", at) - at);
+            v.say(exchange::ok(R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":)" + std::string(result) + "}",
+                               "Content-Type: application/json\r\nMcp-Session-Id: s-1\r\n"));
+        };
+        auto says = [&](const char* text) { return v.input.find(text) != v.input.npos; };
+        if (v.input.starts_with("GET ")) {
+            streaming = true;
+            v.say("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n");
+        } else if (v.input.starts_with("DELETE ")) {
+            v.say(exchange::ok(""));
+        } else if (!v.input.ends_with("}")) {
+            return;  // there is more to come
+        } else if (says("\"initialize\"")) {
+            answer(
+                R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}})");
+        } else if (says("\"tools/call\"")) {
+            answer(R"({"content":[{"type":"text","text":"hi"}]})");
+        } else {
+            v.say("HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n");
+        }
+        v.input.clear();
+    });
+    url where;
+    where.address = "http://127.0.0.1:" + server.port() + "/mcp";
+    where.max_connections = 1;
+    where.proxy = "";
+    client_options options;
+    options.mode = protocol_mode::legacy;
+    options.limits.request_idle = std::chrono::seconds(5);  // without a connection it would fail, not hang
+    std::optional<keel::client> client;
+    client.emplace(on.shared, server_target(where), options);
+    detail::activity line(on.loop());
+    std::string outcome;
+    auto whole = [&]() -> task<std::string> {
+        co_await client->connect();
+        CHECK(streaming);
+        tool_result r = co_await client->call_tool("x");
+        std::string said = r.content.at(0).text();
+        co_await client->close();
+        co_return said;
+    };
+    detail::start(line, whole(), [&](detail::outcome<std::string> o) {
+        if (o.index() == 1) {
+            outcome = std::get<1>(o);
+            return;
+        }
+        try {
+            std::rethrow_exception(std::get<0>(o));
+        } catch (const std::exception& e) {
+            outcome = e.what();
+        }
+    });
+    on.until([&] { return !outcome.empty(); });
+    CHECK(outcome == "hi");
+    client.reset();
+    on.poll();
 }

@@ -1,6 +1,7 @@
 // What comes back for a request: the call ends once, at once, and with the truth.
 
 #include "link_under_test.hpp"
+#include "support/heap.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -420,4 +421,55 @@ TEST_CASE("HTTP-07: what a server says to a notification matters only when it re
     CHECK(silent.cancelled);
     CHECK(t.link->open_exchanges() == 0);
     CHECK(t.heard.empty());
+}
+
+TEST_CASE("D10, D2: what has nothing but an id ends a call with that very number; with its text it is nothing") {
+    for (const char* version : versions) {
+        for (bool as_text : {false, true}) {
+            link_under_test t(speaking(version));
+            t.open();
+            auto call = t.ask("a");
+            seen_request& post = t.on->last();
+            t.on->open_stream(post);
+            const std::string id = as_text ? '"' + post.id() + '"' : post.id();
+            t.on->event(post, R"({"jsonrpc":"2.0","id":)" + id + "}");
+            CHECK(call->outcome == (as_text ? "" : "bad message"));
+            t.on->end(post);
+            // Nobody has answered it, so it ends with its stream.
+            CHECK(call->outcome == (as_text ? "stream lost" : "bad message"));
+        }
+    }
+}
+
+TEST_CASE("J3: what large requests and answers took is given back when they are over, not at their next use") {
+    for (const char* version : {legacy_version, modern_version}) {
+        for (bool streamed : {false, true}) {
+            link_under_test t(speaking(version));
+            t.open();
+            constexpr std::size_t calls = 50;
+            constexpr std::size_t large = 500'000;
+            const std::string text = R"({"x":")" + std::string(large, 'x') + R"("})";
+            const std::size_t before = heap_in_use();
+            std::vector<std::shared_ptr<asked>> all;
+            for (std::size_t i = 0; i < calls; ++i) all.push_back(t.ask("a", text));
+            for (seen_request* each : t.on->all("POST a")) {
+                const std::string answer = fake_wire::result_text(*each, text);
+                std::string().swap(each->what.body);
+                if (streamed) t.on->open_stream(*each);
+                else t.on->head(*each, 200, {{"content-type", "application/json"}});
+                // In pieces, so that it has to be put together.
+                const std::string sent = streamed ? "data: " + answer + "\n\n" : answer;
+                t.on->body(*each, std::string_view(sent).substr(0, large / 2));
+                t.on->body(*each, std::string_view(sent).substr(large / 2));
+                t.on->end(*each);
+            }
+            for (const auto& each : all) {
+                CHECK(each->outcome.size() == text.size());
+                std::string().swap(each->outcome);
+            }
+            CHECK(t.link->open_exchanges() == 0);
+            all.clear();
+            CHECK(heap_in_use() < before + calls * large / 10);
+        }
+    }
 }

@@ -172,3 +172,22 @@ TEST_CASE("I11: a listen stream that breaks is lost, one that is answered has en
         CHECK(listen->outcome == (graceful ? "{}" : "stream lost"));
     }
 }
+
+TEST_CASE("I10: a listen that the server has ended by a cancel lets go of its stream, and of nothing else") {
+    link_under_test t(era(true));
+    rpc::peer::call_options_with_progress options;
+    options.peer_may_end = true;
+    auto listen = t.ask("subscriptions/listen", "{}", options);
+    seen_request& post = t.on->last();
+    auto call = t.ask("a");
+    seen_request& other = t.on->last();
+    t.on->open_stream(post);
+    t.on->event(post,
+                R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":)" + post.id() + "}}");
+    CHECK(listen->outcome == "cancelled");
+    CHECK(post.cancelled);
+    CHECK(t.link->open_exchanges() == 1);
+    CHECK(t.on->shown() == "POST subscriptions/listen, POST a");
+    t.on->answer(other);
+    CHECK(call->outcome == "{}");
+}

@@ -254,3 +254,50 @@ TEST_CASE("the link may be closed from inside an event of it, with more behind i
     CHECK(t.heard.size() == 1);
     CHECK(get.cancelled);
 }
+
+TEST_CASE("an event id that no server would take in a header is not sent back, and the stream is opened all the same") {
+    for (std::size_t length : {8u * 1024, 8u * 1024 + 1, 1024u * 1024}) {
+        link_under_test t(legacy());
+        t.shake_hands();
+        t.link->session_opened();
+        const std::string id(length, 'x');
+        t.on->open_stream(t.on->last());
+        t.on->event(t.on->last(), note, "id: " + id + "\n");
+        t.on->end(t.on->last());
+        t.loop->advance(1s);
+        REQUIRE(t.on->all("GET").size() == 2);
+        CHECK(t.on->last().header("Last-Event-ID") == (length <= 8 * 1024 ? id : ""));
+        t.on->open_stream(t.on->last());
+        t.on->event(t.on->last(), note, "id: short\n");
+        t.on->end(t.on->last());
+        t.loop->advance(1s);
+        CHECK(t.on->last().header("Last-Event-ID") == "short");
+        CHECK(t.heard.size() == 2);
+    }
+}
+
+TEST_CASE("LHTTP-07: a server that wants its stream back at once, again and again, gets that now and then only") {
+    for (const char* version : legacy_versions) {
+        link_under_test t(legacy(version));
+        t.shake_hands();
+        t.link->session_opened();
+        auto bring_one_event = [&] {
+            seen_request& get = t.on->last();
+            t.on->open_stream(get);
+            t.on->event(get, note, "retry: 0\n");
+            t.on->end(get);
+            t.loop->advance(0ms);
+        };
+        for (std::size_t i = 0; i < 10; ++i) {
+            bring_one_event();
+            REQUIRE(t.on->all("GET").size() == i + 2);
+        }
+        for (std::size_t i = 10; i < 20; ++i) {
+            bring_one_event();
+            CHECK(t.on->all("GET").size() == i + 1);
+            t.loop->advance(1s);
+            REQUIRE(t.on->all("GET").size() == i + 2);
+        }
+        CHECK(t.heard.size() == 20);
+    }
+}

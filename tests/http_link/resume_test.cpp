@@ -193,3 +193,16 @@ TEST_CASE("a batch on a stream of 2025-03-26 is read message by message") {
     CHECK(t.heard.size() == 1);
     CHECK(call->outcome == "{}");
 }
+
+TEST_CASE("LHTTP-07: at most ten pauses in a row are none, and one that is longer lets it begin anew") {
+    http::reconnect_pace pace;
+    auto next = [&](std::chrono::milliseconds asked) {
+        pace.heard();
+        return pace.next(asked);
+    };
+    for (int round = 0; round < 2; ++round) {
+        for (int i = 0; i < 10; ++i) CHECK(next(0ms) == 0ms);
+        for (int i = 0; i < 100; ++i) CHECK(next(0ms) > 0ms);
+        CHECK(next(3s) == 3s);
+    }
+}

@@ -283,3 +283,32 @@ TEST_CASE("J1: what waits to leave is bounded: calls are refused, answers droppe
     CHECK(large->outcome == "{}");
     CHECK(next->outcome == "{}");
 }
+
+TEST_CASE("B20, D7: answers, notifications and pings do not wait behind calls, which may be waiting for them") {
+    for (const char* version : legacy_versions) {
+        link_under_test t(legacy(version));
+        t.shake_hands();
+        auto call = t.ask("tools/call");
+        seen_request& post = t.on->last();
+        auto given_up = t.ask("resources/read");
+        auto ping = t.ask("ping");
+        t.on->answer(t.on->last());
+        t.on->open_stream(post);
+        t.on->event(post, R"({"jsonrpc":"2.0","id":1,"method":"roots/list"})");
+        given_up->line.stop();
+        t.peer->notify("notifications/roots/list_changed", "{}");
+        for (auto [shown, urgent] :
+             {std::pair("POST initialize", false), std::pair("POST notifications/initialized", true),
+              std::pair("POST tools/call", false), std::pair("POST resources/read", false),
+              std::pair("POST ping", true), std::pair("POST result", true),
+              std::pair("POST notifications/cancelled", true),
+              std::pair("POST notifications/roots/list_changed", true)}) {
+            CAPTURE(std::string(shown));
+            REQUIRE(t.on->all(shown).size() == 1);
+            CHECK(t.on->all(shown)[0]->what.urgent == urgent);
+        }
+        t.on->event(post, fake_wire::result_text(post));
+        CHECK(call->outcome == "{}");
+        CHECK(ping->outcome == "{}");
+    }
+}

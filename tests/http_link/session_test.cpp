@@ -23,6 +23,13 @@ void renew(link_under_test& t, std::string_view session = "s-2") {
     t.on->accept(initialized);
 }
 
+/// What is open of these meets a session that the server does not know.
+void refuse_all(link_under_test& t, std::string_view shown) {
+    for (seen_request* each : t.on->all(shown)) {
+        if (each->open()) t.on->reply(*each, 404, "", "");
+    }
+}
+
 }  // namespace
 
 TEST_CASE("D18, LHTTP-11: after a 404 the request is sent once more, in a new session") {
@@ -315,4 +322,69 @@ TEST_CASE("D18: the request for a new session does not wait for connections that
     t.link->session_renewed(true);
     t.on->accept(*t.on->all("POST notifications/initialized").back());
     t.on->answer(*t.on->all("POST a").back());
+}
+
+TEST_CASE("D18: a handshake that meets a forgotten session is not ended in the next one, which has its own") {
+    for (const char* version : legacy_versions) {
+        link_under_test t(legacy(version));
+        t.link->speak(false, "");
+        auto opening = t.ask("initialize");
+        t.on->answer(t.on->last(), "{}", {{"mcp-session-id", "s-1"}});
+        t.speak(false, version);
+        t.peer->notify("notifications/initialized", "{}", false);
+        auto call = t.ask("a");
+        t.on->reply(*t.on->all("POST notifications/initialized")[0], 404, "", "");
+        CHECK(t.on->all("POST a").empty());  // nobody would take it
+        CHECK(t.sessions_lost == 1);
+        CHECK(call->ends == 0);
+        renew(t);
+        CHECK(t.on->all("POST notifications/initialized").size() == 2);  // one for each session
+        t.on->answer(*t.on->all("POST a").back());
+        CHECK(call->outcome == "{}");
+    }
+}
+
+TEST_CASE("D18: a server that forgets every session it gives is asked for two more, and by the next call again") {
+    for (const char* version : legacy_versions) {
+        link_under_test t(legacy(version));
+        t.shake_hands();
+        int given = 1;
+        // A new session, of which nothing is known by the time of its first message.
+        auto renew_in_vain = [&] {
+            t.link->speak(false, "");
+            auto opening = t.ask("initialize");
+            t.on->answer(t.on->last(), "{}", {{"mcp-session-id", "s-" + std::to_string(++given)}});
+            t.speak(false, t.version);
+            t.peer->notify("notifications/initialized", "{}", false);
+            t.link->session_renewed(true);
+            t.on->reply(*t.on->all("POST notifications/initialized").back(), 404, "", "");
+            refuse_all(t, "POST a");
+        };
+        auto call = t.ask("a");
+        t.on->reply(t.on->last(), 404, "", "");
+        for (int renewed = 0; t.sessions_lost > renewed && renewed < 10; ++renewed) renew_in_vain();
+        CHECK(t.sessions_lost == 2);
+        CHECK(call->outcome == "session lost");
+        CHECK(t.on->open() == 0);
+
+        auto next = t.ask("b");
+        t.on->reply(t.on->last(), 404, "", "");
+        CHECK(t.sessions_lost == 3);
+        renew(t, "s-last");
+        t.on->answer(*t.on->all("POST b").back());
+        CHECK(next->outcome == "{}");
+    }
+}
+
+TEST_CASE("D18: a session in which the server has taken something counts: however many follow, each may be renewed") {
+    link_under_test t(legacy());
+    t.shake_hands();
+    for (int i = 0; i < 10; ++i) {
+        auto call = t.ask("a");
+        t.on->reply(t.on->last(), 404, "", "");
+        CHECK(t.sessions_lost == i + 1);
+        renew(t, "s-" + std::to_string(i + 2));
+        t.on->answer(*t.on->all("POST a").back());
+        CHECK(call->outcome == "{}");
+    }
 }

@@ -8,6 +8,7 @@
 // request after its answer or after its cancel) and the census (nothing is left over).
 
 #include "rpc/peer_core.hpp"
+#include "support/heap.hpp"
 
 #include <doctest/doctest.h>
 
@@ -18,19 +19,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define KEEL_TEST_SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define KEEL_TEST_SANITIZED 1
-#endif
-#endif
-#ifdef KEEL_TEST_SANITIZED
-extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
-#elif defined(__GLIBC__)
-#include <malloc.h>
-#endif
 
 /// So that a failing comparison shows the frames.
 template <>
@@ -48,16 +36,7 @@ using namespace std::chrono_literals;
 
 using lines = std::vector<std::string>;
 
-/// Bytes of heap in use, where the platform can tell; else always 0.
-inline std::size_t heap_in_use() {
-#ifdef KEEL_TEST_SANITIZED
-    return __sanitizer_get_current_allocated_bytes();
-#elif defined(__GLIBC__)
-    return mallinfo2().uordblks;
-#else
-    return 0;
-#endif
-}
+using keel::test::heap_in_use;
 
 inline std::string show(const request_id& id) {
     std::string out;
