@@ -5,10 +5,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 namespace keel::command {
@@ -22,6 +24,8 @@ std::string rest_of(std::istream& in, const std::string& what) {
 }
 
 std::string file_text(const std::string& path) {
+    std::error_code unknown;
+    if (std::filesystem::is_directory(path, unknown)) throw usage_error(path + " is a directory: @ wants a file");
     std::ifstream in(path, std::ios::binary);
     if (!in) throw usage_error("cannot open " + path + ": " + std::strerror(errno));
     return rest_of(in, path);

@@ -3,6 +3,7 @@
 #include "exchange.hpp"
 #include "printable.hpp"
 
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -10,13 +11,17 @@ namespace keel::command {
 
 namespace {
 
+constexpr std::array<asker::exchange::choice, 4> answers = {
+    {{"yes", 'y'}, {"edit", 'e'}, {"decline", 'd'}, {"cancel", 'c'}}};
+
 struct field_answer {
     std::optional<elicit_action> left;  // the person wants out
     std::optional<json::value> content;
 };
 
-std::string prompt_of(const form_field& f) {
-    std::string text = "  " + f.title() + ", " + f.hint() + (f.may_be_left_out() ? ", may be left out" : "");
+std::string prompt_of(const form_field& f, std::size_t columns) {
+    std::string text =
+        wrapped(f.title() + ", " + f.hint() + (f.may_be_left_out() ? ", may be left out" : ""), 2, columns);
     for (std::size_t i = 0; i < f.choices().size(); ++i) {
         const form_field::choice& c = f.choices()[i];
         text += "\n    " + std::to_string(i + 1) + "  " + f.shown(c.content);
@@ -29,12 +34,8 @@ std::string prompt_of(const form_field& f) {
 
 field_answer ask_field(asker::exchange& with, const form_field& f) {
     while (true) {
-        with.write(prompt_of(f));
-        typed t = with.read();
-        if (t.what != typed::kind::line) {
-            with.line("");
-            return {elicit_action::cancel, {}};
-        }
+        typed t = with.ask(prompt_of(f, with.columns()));
+        if (t.what != typed::kind::line) return {elicit_action::cancel, {}};
         if (t.line == ":c") return {elicit_action::cancel, {}};
         if (t.line == ":d") return {elicit_action::decline, {}};
         if (t.line == ":-" && f.may_be_left_out()) return {};
@@ -71,10 +72,11 @@ form_answer asker::ask_form(const asked_by& who, const form_question& q) {
     if (with.over()) return elicit_action::cancel;
     std::vector<form_field> fields = fields_of(q.schema);
     with.line("\n" + with.bold(with.asker_name()) + " asks:");
-    with.line("  " + printable_line(q.message));
+    with.indented(printable_line(q.message));
     if (!fields.empty()) {
-        with.line(
-            "  Enter takes what stands in [brackets]. :- leaves a field out, :d declines, :c or Ctrl-D cancels.\n");
+        with.indented(
+            "Enter takes what stands in [brackets]. :- leaves a field out, :d declines, :c or Ctrl-D cancels.");
+        with.line("");
     }
     while (true) {
         json::value values;
@@ -84,7 +86,7 @@ form_answer asker::ask_form(const asked_by& who, const form_question& q) {
             const json::value* v = values.find(f.name());
             with.line("  " + printable_line(f.name()) + ": " + (v ? f.shown(*v) : "(left out)"));
         }
-        auto letter = with.ask_letter("Send this? [y]es, [e]dit, [d]ecline, [c]ancel: ", "yedc");
+        auto letter = with.choose("Send this? [y]es, [e]dit, [d]ecline, [c]ancel: ", answers);
         if (!letter || *letter == 'c') return elicit_action::cancel;
         if (*letter == 'd') return elicit_action::decline;
         if (*letter == 'y') return form_answer(std::move(values));

@@ -5,11 +5,17 @@
 #include "exit_status.hpp"
 #include "show.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
 #include <span>
 
 namespace keel::command {
 
 namespace {
+
+// To look at a tool that can be called without is worth that much.
+constexpr duration time_to_look = std::chrono::seconds(5);
 
 /// Null when the server does not show it.
 json::value schema_of(session& s, const std::string& tool_name) {
@@ -24,6 +30,17 @@ json::value schema_of(session& s, const std::string& tool_name) {
     return {};
 }
 
+/// One request, so that the client knows what the tool has promised to give. If that cannot be had, nothing is promised.
+void look_at_promises(session& s) {
+    call_options how = s.call();
+    how.idle = how.total = how.total == duration{} ? time_to_look : std::min(how.total, time_to_look);
+    try {
+        s.client().list_tools_page(std::nullopt, how);
+    } catch (const error& e) {
+        if (e.kind() == error_kind::closed || e.kind() == error_kind::cancelled) throw;
+    }
+}
+
 }  // namespace
 
 int call_tool(session& s) {
@@ -32,6 +49,7 @@ int call_tool(session& s) {
     // Over HTTP some arguments may have to go into headers too: the client must know the tool for that.
     bool look_first = given.needs_schema() || !s.how().url.empty();
     json::value arguments = given.with_schema(look_first ? schema_of(s, name) : json::value());
+    if (!look_first && !s.how().json) look_at_promises(s);
     if (s.how().json) {
         json::value result = s.client().request(
             "tools/call", json::object({{"name", name}, {"arguments", std::move(arguments)}}), s.call());

@@ -44,7 +44,8 @@ constexpr std::array<command, 7> commands = {{
      "  JSON                all of them, as one object\n"
      "  -                   the same from standard input\n"
      "\n"
-     "Ctrl-C cancels the call. Questions of the server are asked in the terminal; without one, or with --no-input,\n"
+     "Ctrl-C cancels the call, a second one ends at once. Questions of the server are asked in the terminal; without "
+     "one, or with --no-input,\n"
      "the server is told that nobody can be asked.\n"
      "\n"
      "  keel call add a=1 b=2 -- ./calculator\n"
@@ -79,12 +80,16 @@ constexpr const char* common_help =
     "\n"
     "  --json              the answer as JSON, as the server gave it\n"
     "  --timeout DURATION  for the connection, and for each request (30s, 500ms, 5m)\n"
+    "  --connect-timeout DURATION\n"
+    "                      for the connection alone (otherwise 30s)\n"
+    "  --max-message SIZE  the largest message that is read from the server (500K, 64M, 1G)\n"
     "  --log-level LEVEL   ask the server for log messages from this level on; they go to standard error\n"
     "  --no-input          do not ask the user anything for the server\n"
     "  -h, --help          this text\n"
     "\n"
-    "Exit status: 0 done; 1 the tool says that it failed; 2 wrong command line; 3 the server rejected the request;\n"
-    "4 the server could not be reached or was lost; 5 timed out; 130 cancelled with Ctrl-C.\n";
+    "Exit status: 0 done; 1 the tool says that it failed; 2 wrong command line; 3 the server rejected the request\n"
+    "or does not offer such a thing; 4 the server could not be reached, was lost or is no MCP server; 5 timed out;\n"
+    "74 the output could not be written; 130 cancelled with Ctrl-C.\n";
 
 }  // namespace
 

@@ -25,6 +25,9 @@ public:
     /// A terminal, and nobody minds colours (NO_COLOR).
     bool has_colours() const noexcept { return colours_; }
 
+    /// 0: it is no terminal.
+    std::size_t columns() const { return terminal_columns(fd_); }
+
     /// A line of its own.
     void say(std::string_view line);
     /// Stands at the bottom until it changes. Nothing happens where there is no terminal, and while somebody is asked.

@@ -7,6 +7,15 @@
 
 namespace keel::command {
 
+namespace {
+
+std::string in_small_letters(std::string text) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+    return text;
+}
+
+}  // namespace
+
 asker::asker(console& out, std::string where, std::stop_token interrupted)
     : console_(out), where_(std::move(where)), interrupted_(std::move(interrupted)) {}
 
@@ -24,19 +33,30 @@ std::string asker::exchange::asker_name() const {
     return name.empty() ? where : name + " (" + where + ")";
 }
 
-std::optional<char> asker::exchange::ask_letter(std::string_view question, std::string_view letters) {
+typed asker::exchange::ask(std::string_view question) {
     while (true) {
         write(question);
-        typed t = read();
-        if (t.what != typed::kind::line) {
-            line("");
-            return std::nullopt;
-        }
-        if (t.line.empty()) continue;
-        char letter = t.line[0];
-        if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter + ('a' - 'A'));
-        if (letters.find(letter) != std::string_view::npos) return letter;
+        typed t = owner_.input_.read_line(who_.stop_token(), owner_.interrupted_);
+        if (t.what == typed::kind::resumed) continue;  // whatever stood there, the shell has written since
+        if (t.what != typed::kind::line) line("");
+        return t;
     }
 }
+
+std::optional<char> asker::exchange::choose(std::string_view question, std::span<const choice> choices) {
+    while (true) {
+        typed t = ask(question);
+        if (t.what != typed::kind::line) return std::nullopt;
+        std::string word = in_small_letters(printable_line(t.line));
+        std::string known;
+        for (const choice& each : choices) {
+            if (word == each.word || (word.size() == 1 && word[0] == each.word[0])) return each.meaning;
+            known += (known.empty() ? "" : ", ") + std::string(each.word);
+        }
+        indented("Please type one of these words, or its first letter: " + known + ".");
+    }
+}
+
+void asker::exchange::indented(std::string_view text) { line(wrapped(text, 2, columns())); }
 
 }  // namespace keel::command

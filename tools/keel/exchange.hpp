@@ -5,6 +5,7 @@
 #include "questions.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,13 +23,21 @@ public:
     }
     /// Who asks: printable.
     std::string asker_name() const;
-    typed read() { return owner_.input_.read_line(who_.stop_token(), owner_.interrupted_); }
+    std::size_t columns() const { return owner_.console_.columns(); }
+    /// For people, printable: at the indent of what belongs to a question, on as many lines as it takes.
+    void indented(std::string_view text);
+    /// Writes the question (again, when the program was stopped meanwhile) and waits for a line.
+    typed ask(std::string_view question);
     void forget_typed() { owner_.input_.forget_typed(); }
     /// The question was taken back, or the person has pressed Ctrl-C.
     bool over() const { return who_.cancelled() || owner_.interrupted_.stop_requested(); }
 
-    /// Asks until one of the letters is typed (or a word that begins with it, in any case). Nothing: cancelled.
-    std::optional<char> ask_letter(std::string_view question, std::string_view letters);
+    struct choice {
+        std::string_view word;
+        char meaning;
+    };
+    /// Asks until one of the words, or its first letter, is typed (in any case). Nothing: cancelled.
+    std::optional<char> choose(std::string_view question, std::span<const choice> choices);
 
 private:
     asker& owner_;

@@ -1,9 +1,13 @@
 #include "exit_status.hpp"
 
+#include "http_refusal.hpp"
 #include "output_error.hpp"
 
 #include <keel/error.hpp>
 #include <keel/task.hpp>
+
+#include <cerrno>
+#include <string_view>
 
 namespace keel::command {
 
@@ -19,19 +23,34 @@ int status_of(error_kind k) {
     }
 }
 
-failure of(const error& e) {
-    failure f{status_of(e.kind()), e.what(), {}};
-    if (e.kind() != error_kind::rejected) return f;
+/// As a server would say it that had been asked.
+std::string json_of(const error& e) {
     json::value told = json::object({{"code", e.code()}, {"message", e.what()}});
     if (!e.data().is_null()) told.set("data", e.data());
-    f.json = json::to_string(json::object({{"error", std::move(told)}}));
-    f.text = "the server rejected the request: " + f.text + " (" + std::to_string(e.code()) + ")";
-    return f;
+    return json::to_string(json::object({{"error", std::move(told)}}));
+}
+
+failure of(const error& e) {
+    if (is_http_refusal(e)) return {exit_status::rejected, "the server rejected the request: " + http_refusal(e), {}};
+    // The client knows from the beginning what there is, and does not ask for anything else.
+    if (e.kind() == error_kind::unavailable && e.code() == error_code::method_not_found)
+        return {exit_status::rejected, e.what(), json_of(e)};
+    if (e.kind() != error_kind::rejected) return {status_of(e.kind()), e.what(), {}};
+    return {exit_status::rejected,
+            std::string("the server rejected the request: ") + e.what() + " (" + std::to_string(e.code()) + ")",
+            json_of(e)};
+}
+
+failure of(const output_error& e) {
+    // Whoever reads on has seen enough, as in keel ... | head.
+    bool unwanted = e.code().value() == EPIPE;
+    return {exit_status::cannot_write, unwanted ? std::string() : e.what(), {}};
 }
 
 }  // namespace
 
 failure describe_failure() {
+    constexpr std::string_view library = "keel: ";  // it stands before everything we say
     try {
         throw;
     } catch (const error& e) {
@@ -40,8 +59,12 @@ failure describe_failure() {
         return {exit_status::by_signal, "cancelled", {}};
     } catch (const usage_error& e) {
         return {exit_status::usage, e.what(), {}};
+    } catch (const std::invalid_argument& e) {  // what the library was given came from the command line
+        std::string_view why = e.what();
+        if (why.starts_with(library)) why.remove_prefix(library.size());
+        return {exit_status::usage, std::string(why), {}};
     } catch (const output_error& e) {
-        return {exit_status::cannot_write, e.what(), {}};
+        return of(e);
     } catch (const std::exception& e) {
         return {exit_status::lost, e.what(), {}};
     }

@@ -1,5 +1,6 @@
 #include "interrupts.hpp"
 
+#include "child_groups.hpp"
 #include "exit_status.hpp"
 
 #include <array>
@@ -35,7 +36,9 @@ interrupts::interrupts() {
     }
     signals_ = opened(::signalfd(-1, &wanted, SFD_CLOEXEC), "signalfd");
     end_ = opened(::eventfd(0, EFD_CLOEXEC), "eventfd");
-    ::pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+    sigset_t blocked = wanted;
+    sigaddset(&blocked, SIGCONT);  // whoever waits for a person reads it (terminal_input.hpp); it works all the same
+    ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
     thread_ = std::thread([this] { watch(); });
 }
 
@@ -60,7 +63,8 @@ void interrupts::watch() {
             source_.request_stop();
             continue;
         }
-        // The person has waited long enough: nothing is tidied up. A child sees the end of its input.
+        // The person has waited long enough: nothing is tidied up, but no server stays behind either.
+        kill_child_groups();
         std::_Exit(exit_status::by_signal + number);
     }
 }

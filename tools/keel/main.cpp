@@ -1,6 +1,7 @@
 // The keel command.
 
 #include "demo.hpp"
+#include "printable.hpp"
 #include "run.hpp"
 
 #include <keel/server.hpp>
@@ -41,17 +42,39 @@ int demo(int argc, char** argv) {
     return keel::main(server, argc, argv);
 }
 
+// Options may stand before the command as well: then it is the first word that is none.
+int options_first(int argc, char** argv) {
+    keel::command::options o = keel::command::read_options(argc, argv);
+    std::string command = o.words.empty() ? std::string() : o.words[0];
+    if (const auto* found = keel::command::find_command(command)) {
+        o.words.erase(o.words.begin());
+        return keel::command::run(*found, o);
+    }
+    if (o.help) {
+        std::fputs(help().c_str(), stdout);
+        return 0;
+    }
+    std::string why = "which command?";
+    if (command == "demo") why = "the options of demo stand behind it";
+    else if (!command.empty()) why = "unknown command: " + command;
+    else if (o.problem.starts_with("unknown option")) why = o.problem;
+    std::fprintf(stderr, "keel: %s\n\n%s", keel::command::printable(why).c_str(), help().c_str());
+    return 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     std::string_view command = argc > 1 ? argv[1] : "help";
     if (command == "demo") return demo(argc - 1, argv + 1);
-    if (const auto* found = keel::command::find_command(command)) return keel::command::run(*found, argc - 1, argv + 1);
+    if (const auto* found = keel::command::find_command(command))
+        return keel::command::run(*found, keel::command::read_options(argc - 1, argv + 1));
     if (command == "version" || command == "--version") {
         std::puts("keel " KEEL_VERSION);
         return 0;
     }
     bool asked = command == "help" || command == "--help" || command == "-h";
+    if (!asked && command.starts_with('-')) return options_first(argc, argv);
     if (asked && argc > 2) {
         if (const auto* found = keel::command::find_command(argv[2])) {
             std::fputs(keel::command::help_of(*found).c_str(), stdout);

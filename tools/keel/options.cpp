@@ -22,6 +22,19 @@ std::optional<duration> read_duration(std::string_view text) {
     return std::chrono::duration_cast<duration>(std::chrono::duration<double>(n * seconds));
 }
 
+std::optional<std::size_t> read_size(std::string_view text) {
+    std::size_t n = 0;
+    auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), n);
+    std::string unit(text.substr(static_cast<std::size_t>(end - text.data())));
+    if (wrong != std::errc() || n == 0) return std::nullopt;
+    if (unit.ends_with("iB")) unit.resize(unit.size() - 2);
+    for (char& c : unit) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - ('a' - 'A')) : c;
+    unsigned shift = unit.empty() || unit == "B" ? 0 : unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 64;
+    constexpr std::size_t most = std::size_t{1} << 40;
+    if (shift == 64 || n > most >> shift) return std::nullopt;
+    return n << shift;
+}
+
 bool is_header_name(std::string_view name) {
     auto allowed = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -108,7 +121,9 @@ private:
         else if (word == "--ca-file") once(into_.ca_file, "a file");
         else if (word == "--header") header(value("'Name: value'"));
         else if (word == "--env") environment(value("NAME=VALUE"));
-        else if (word == "--timeout") timeout(value("a duration"));
+        else if (word == "--timeout") time(into_.timeout, value("a duration"));
+        else if (word == "--connect-timeout") time(into_.connect_timeout, value("a duration"));
+        else if (word == "--max-message") size(value("a size"));
         else if (word == "--protocol") protocol(value("auto, legacy, modern or a version"));
         else if (word == "--log-level") level(value("a level"));
         else wrong("unknown option: " + name_);
@@ -129,9 +144,14 @@ private:
         into_.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
     }
 
-    void timeout(const std::string& text) {
-        into_.timeout = read_duration(text);
-        if (!into_.timeout) wrong("--timeout: not a duration: " + text + " (try 30s, 500ms, 5m)");
+    void time(std::optional<duration>& into, const std::string& text) {
+        into = read_duration(text);
+        if (!into) wrong(name_ + ": not a duration: " + text + " (try 30s, 500ms, 5m)");
+    }
+
+    void size(const std::string& text) {
+        into_.max_message = read_size(text);
+        if (!into_.max_message) wrong("--max-message: not a size: " + text + " (try 500K, 64M, 1G)");
     }
 
     void protocol(std::string text) {

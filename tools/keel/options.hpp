@@ -31,6 +31,8 @@ struct options {
 
     std::string protocol = "auto";
     std::optional<duration> timeout;
+    std::optional<duration> connect_timeout;
+    std::optional<std::size_t> max_message;  // bytes
     std::optional<log_level> level;
     bool json = false;
     bool no_input = false;
@@ -40,7 +42,7 @@ struct options {
     std::string problem;  // not empty: the command line is wrong
 };
 
-/// `argv[0]` is the command.
+/// `argv[0]` is the command, or the program, if the command is to be one of the words.
 options read_options(int argc, const char* const* argv);
 
 }  // namespace keel::command

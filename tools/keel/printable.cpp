@@ -1,5 +1,6 @@
 #include "printable.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cwchar>
 
@@ -117,6 +118,27 @@ std::string cut_to(std::string_view text, std::size_t columns) {
         at += c.bytes;
     }
     return std::string(text.substr(0, at)) + "…";
+}
+
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns) {
+    std::string out(indent, ' ');
+    std::size_t used = indent;
+    while (!text.empty()) {
+        std::string_view word = text.substr(0, text.find(' '));
+        text.remove_prefix(std::min(text.size(), word.size() + 1));
+        std::size_t width = width_of(word);
+        bool first = used == indent;
+        // The last column stays free: some terminals go to the next line there.
+        if (columns != 0 && !first && used + 1 + width >= columns) {
+            out += '\n' + std::string(indent, ' ');
+            used = indent;
+            first = true;
+        }
+        if (!first) out += ' ';
+        out += word;
+        used += width + (first ? 0 : 1);
+    }
+    return out;
 }
 
 }  // namespace keel::command

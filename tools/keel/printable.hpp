@@ -20,5 +20,8 @@ std::string printable_line(std::string_view text);
 std::size_t width_of(std::string_view text);
 /// At most so many columns; what was cut ends with "…".
 std::string cut_to(std::string_view text, std::size_t columns);
+/// Every line begins with so many spaces and is broken between words before `columns` are full; 0: as long as it takes. A word
+/// that is longer stays whole.
+std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns);
 
 }  // namespace keel::command

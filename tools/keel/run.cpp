@@ -26,12 +26,12 @@ int tell(const failure& f, const options& o, int signal, console& screen) {
         screen.say("keel: cancelled");
         return exit_status::by_signal + signal;
     }
-    screen.say("keel: " + printable(f.text));
+    if (!f.text.empty()) screen.say("keel: " + printable(f.text));
     if (!o.json || f.json.empty()) return f.status;
     try {
         write_out(f.json + "\n");
-    } catch (const std::exception& e) {
-        screen.say(std::string("keel: ") + e.what());
+    } catch (const std::exception&) {
+        if (failure more = describe_failure(); !more.text.empty()) screen.say("keel: " + more.text);
     }
     return f.status;
 }
@@ -39,6 +39,10 @@ int tell(const failure& f, const options& o, int signal, console& screen) {
 int run_with(const command& c, session& s) {
     try {
         s.connect();
+    } catch (const std::exception&) {
+        return tell(describe_failed_connect(s.where(), s.misheard()), s.how(), s.signal(), s.screen());
+    }
+    try {
         return c.run(s);
     } catch (const std::exception&) {
         return tell(describe_failure(), s.how(), s.signal(), s.screen());
@@ -47,9 +51,8 @@ int run_with(const command& c, session& s) {
 
 }  // namespace
 
-int run(const command& c, int argc, const char* const* argv) {
+int run(const command& c, const options& o) {
     std::setlocale(LC_CTYPE, "C.UTF-8");  // for the width of characters alone
-    options o = read_options(argc, argv);
     if (o.help) {
         std::fputs(help_of(c).c_str(), stdout);
         return exit_status::ok;
@@ -62,9 +65,10 @@ int run(const command& c, int argc, const char* const* argv) {
         s = std::make_unique<session>(o);
     } catch (const usage_error& e) {
         return wrong_usage(c, e.what());
-    } catch (const std::exception& e) {
-        std::fprintf(stderr, "keel: %s\n", printable(e.what()).c_str());
-        return exit_status::usage;
+    } catch (const std::exception&) {
+        failure f = describe_failure();
+        std::fprintf(stderr, "keel: %s\n", printable(f.text).c_str());
+        return f.status;
     }
     return run_with(c, *s);
 }

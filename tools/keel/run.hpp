@@ -4,7 +4,7 @@
 
 namespace keel::command {
 
-/// Carries out one of the commands; `argv[0]` is its name. The exit status.
-int run(const command& c, int argc, const char* const* argv);
+/// Carries out one of the commands. The exit status.
+int run(const command& c, const options& o);
 
 }  // namespace keel::command

@@ -3,10 +3,12 @@
 #include "output_error.hpp"
 #include "printable.hpp"
 #include "progress_bar.hpp"
+#include "target.hpp"
 
 #include <keel/version.hpp>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <utility>
 
@@ -23,30 +25,13 @@ std::string line_of(log_level level, std::string_view who, std::string_view text
 
 }  // namespace
 
-server_target target_of(const options& o) {
-    if (!o.url.empty()) {
-        url where;
-        where.address = o.url;
-        where.headers = o.headers;
-        where.ca_file = o.ca_file;
-        return where;
-    }
-    if (!o.unix_path.empty()) return unix_socket{o.unix_path};
-    if (!o.tcp.empty()) return tcp{o.tcp};
-    child_process child;
-    child.command = o.child[0];
-    child.arguments.assign(o.child.begin() + 1, o.child.end());
-    child.environment = o.environment;
-    child.directory = o.directory;
-    return child;
-}
-
 session::session(const options& o)
     : options_(o), console_(STDERR_FILENO), where_(target_of(o).describe()),
       asker_(console_, where_, interrupts_.token()), client_(target_of(o), settings()) {}
 
 client_options session::settings() {
     client_options s;
+    probe_timeout_ = s.probe_timeout;
     s.about.name = "keel";
     s.about.version = KEEL_VERSION;
     s.about.title = "The keel command";
@@ -57,6 +42,8 @@ client_options session::settings() {
         s.version = options_.protocol;
     }
     if (options_.timeout) s.connect_timeout = *options_.timeout;
+    if (options_.connect_timeout) s.connect_timeout = *options_.connect_timeout;
+    if (options_.max_message) s.limits.max_message = *options_.max_message;
     s.level = options_.level;
     if (asker_.there() && !options_.no_input) {
         // Ctrl-C is for the whole call: a question that it ends is not answered, but taken back.
@@ -91,6 +78,19 @@ client_options session::settings() {
     return s;
 }
 
+void session::connect() {
+    auto begin = std::chrono::steady_clock::now();
+    client_.connect(interrupts_.token());
+    connected_ = true;
+    auto took = std::chrono::steady_clock::now() - begin;
+    // An older server that says nothing when it is asked what it speaks: each time that wait is for nothing.
+    bool waited = options_.protocol == "auto" && options_.url.empty() && took >= probe_timeout_;
+    if (!waited || client_.server().modern || !(console_.is_terminal() || options_.verbose)) return;
+    auto seconds = std::chrono::duration_cast<std::chrono::seconds>(probe_timeout_).count();
+    console_.say("keel: this server speaks only the older protocol: --protocol legacy saves " +
+                 std::to_string(seconds) + " s");
+}
+
 void session::heard(const server_log& message) {
     if (message.level < options_.level.value_or(log_level::warning)) return;
     auto text = message.data.if_string();
@@ -99,6 +99,7 @@ void session::heard(const server_log& message) {
 
 void session::remark(log_level level, std::string_view text) {
     // Why there is no connection is said at the end, once.
+    if (!connected_) nonsense_.hear(text);
     if (!connected_ && !options_.verbose) return;
     if (level >= options_.level.value_or(log_level::warning)) console_.say(line_of(level, "keel", text));
 }

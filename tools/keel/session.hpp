@@ -4,6 +4,7 @@
 
 #include "console.hpp"
 #include "interrupts.hpp"
+#include "nonsense.hpp"
 #include "options.hpp"
 #include "questions.hpp"
 
@@ -15,11 +16,9 @@
 
 namespace keel::command {
 
-/// Where the server is, by the options.
-server_target target_of(const options& o);
-
 class session {
 public:
+    /// Throws usage_error, std::invalid_argument.
     explicit session(const options& o);
 
     const options& how() const noexcept { return options_; }
@@ -28,10 +27,11 @@ public:
     int signal() const noexcept { return interrupts_.caught(); }
 
     /// Starts or reaches the server.
-    void connect() {
-        client_.connect(interrupts_.token());
-        connected_ = true;
-    }
+    void connect();
+    /// Its name for people.
+    const std::string& where() const noexcept { return where_; }
+    /// What it said instead of introducing itself.
+    const nonsense& misheard() const noexcept { return nonsense_; }
     /// How a call is to be made: it ends with Ctrl-C, after --timeout, and tells how far it is.
     call_options call();
 
@@ -44,6 +44,8 @@ private:
     interrupts interrupts_;  // first: threads that are made later inherit its mask
     console console_;
     std::atomic<bool> connected_{false};
+    nonsense nonsense_;
+    duration probe_timeout_{};
     std::string where_;
     asker asker_;
     blocking_client client_;  // last: its threads use everything above

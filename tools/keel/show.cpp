@@ -3,6 +3,8 @@
 #include "printable.hpp"
 #include "schema_types.hpp"
 
+#include <keel/base64.hpp>
+
 #include <algorithm>
 #include <cstdio>
 
@@ -17,14 +19,10 @@ std::string ended(std::string text) {
 
 std::string_view text_in(const json::value& v, std::string_view key) { return v[key].if_string().value_or(""); }
 
-std::size_t decoded_size(std::string_view base64) {
-    std::size_t padding = base64.ends_with("==") ? 2 : base64.ends_with("=") ? 1 : 0;
-    return base64.size() / 4 * 3 - std::min(padding, base64.size() / 4 * 3);
-}
-
 std::string bytes_line(std::string_view mime_type, std::string_view base64, std::string_view uri) {
-    std::string line =
-        "[" + (mime_type.empty() ? "bytes" : printable_line(mime_type)) + ", " + shown_size(decoded_size(base64));
+    auto bytes = base64_decode(base64);
+    std::string line = "[" + (mime_type.empty() ? "bytes" : printable_line(mime_type)) + ", " +
+                       (bytes ? shown_size(bytes->size()) : "broken: not Base64");
     return line + (uri.empty() ? "" : ", " + printable_line(uri)) + "]\n";
 }
 

@@ -10,8 +10,8 @@ namespace keel::command {
 namespace {
 
 constexpr std::size_t gap = 2;
-constexpr std::size_t least_last = 20;  // columns; what is narrower says nothing
-constexpr std::size_t least_other = 4;
+constexpr std::size_t fair = 16;  // columns; what is narrower says little
+constexpr std::size_t least = 4;  // what is narrower says nothing: then the terminal wraps
 
 std::size_t sum_of(const std::vector<std::size_t>& widths) {
     std::size_t sum = 0;
@@ -19,15 +19,21 @@ std::size_t sum_of(const std::vector<std::size_t>& widths) {
     return sum + gap * (widths.size() - 1);
 }
 
-void shrink(std::vector<std::size_t>& widths, std::size_t columns) {
-    std::size_t& last = widths.back();
-    if (std::size_t sum = sum_of(widths); sum > columns && last > least_last)
-        last = std::max(least_last, last - std::min(last, sum - columns));
-    while (sum_of(widths) > columns) {
-        auto widest = std::max_element(widths.begin(), widths.end());
-        if (*widest <= least_other) return;  // a terminal this narrow wraps
-        --*widest;
+/// The last column from `from` on gives way until the table fits, then the one before it.
+void shrink_from_the_right(std::vector<std::size_t>& widths, std::size_t from, std::size_t columns,
+                           std::size_t down_to) {
+    for (std::size_t i = widths.size(); i-- > from;) {
+        std::size_t sum = sum_of(widths);
+        if (sum <= columns) return;
+        if (widths[i] > down_to) widths[i] = std::max(down_to, widths[i] - std::min(widths[i], sum - columns));
     }
+}
+
+// The first column names the thing, for the next command: it is the last to be cut.
+void shrink(std::vector<std::size_t>& widths, std::size_t columns) {
+    shrink_from_the_right(widths, 1, columns, fair);
+    shrink_from_the_right(widths, 1, columns, least);
+    shrink_from_the_right(widths, 0, columns, least);
 }
 
 }  // namespace

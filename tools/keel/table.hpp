@@ -18,7 +18,7 @@ public:
     bool empty() const noexcept { return rows_.size() == 1; }
 
     /// No line is longer than `columns`; 0: as long as it takes. Columns in which nothing stands are left out. The last one
-    /// gives way first, then the widest.
+    /// gives way first, then the one before it; the first is cut only when nothing else is left to cut.
     std::string text(std::size_t columns) const;
 
 private:

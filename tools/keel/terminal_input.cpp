@@ -2,12 +2,14 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <system_error>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -46,17 +48,28 @@ terminal_input::terminal_input() {
         fd_ = ::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY);
         own_ = true;
     }
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGCONT);
+    continued_ = ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);  // without it a question is asked but once
 }
 
 terminal_input::~terminal_input() {
     if (own_ && fd_ >= 0) ::close(fd_);
+    if (continued_ >= 0) ::close(continued_);
+}
+
+bool terminal_input::resumed() {
+    signalfd_siginfo info{};
+    return ::read(continued_, &info, sizeof info) == sizeof info;
 }
 
 typed terminal_input::read_line(const std::stop_token& one, const std::stop_token& other) {
     wake_up wake;
     std::stop_callback on_one(one, [&wake] { wake(); });
     std::stop_callback on_other(other, [&wake] { wake(); });
-    std::array<pollfd, 2> on = {{{fd_, POLLIN, 0}, {wake.fd(), POLLIN, 0}}};
+    std::array<pollfd, 3> on = {{{fd_, POLLIN, 0}, {wake.fd(), POLLIN, 0}, {continued_, POLLIN, 0}}};
+    resumed();  // before the question was there
     while (true) {
         if (auto end = rest_.find('\n'); end != std::string::npos) {
             typed t{typed::kind::line, rest_.substr(0, end)};
@@ -67,6 +80,8 @@ typed terminal_input::read_line(const std::stop_token& one, const std::stop_toke
         if (rest_.size() > longest_line) return {};
         if (::poll(on.data(), on.size(), -1) < 0) continue;
         if (on[1].revents != 0) return {typed::kind::stopped, {}};
+        if (on[2].revents != 0 && resumed()) return {typed::kind::resumed, {}};
+        if (on[0].revents == 0) continue;
         std::array<char, 4096> chunk;
         ssize_t n = ::read(fd_, chunk.data(), chunk.size());
         if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;

@@ -14,12 +14,14 @@ struct typed {
         line,
         end,      // Ctrl-D, or the terminal is gone
         stopped,  // nobody wants to know any more
+        resumed,  // after Ctrl-Z: the question is not to be seen any more
     };
     kind what = kind::end;
     std::string line = {};
 };
 
-/// The terminal of whoever started the program: its standard input, or what stands behind that. One thread at a time.
+/// The terminal of whoever started the program: its standard input, or what stands behind that. One thread at a time. SIGCONT is
+/// blocked in all of them.
 class terminal_input {
 public:
     terminal_input();
@@ -34,7 +36,10 @@ public:
     void forget_typed();
 
 private:
+    bool resumed();
+
     int fd_ = -1;
+    int continued_ = -1;  // SIGCONT
     bool own_ = false;
     std::string rest_;
 };

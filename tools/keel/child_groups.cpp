@@ -1,0 +1,48 @@
+#include "child_groups.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <system_error>
+#include <vector>
+
+namespace keel::command {
+
+namespace {
+
+std::mutex mutex;
+std::vector<pid_t> staying;
+
+/// By what the system knows: the library keeps the numbers of its children to itself.
+std::vector<pid_t> children() {
+    std::vector<pid_t> all;
+    std::error_code wrong;
+    std::filesystem::directory_iterator end;
+    for (std::filesystem::directory_iterator at("/proc/self/task", wrong); !wrong && at != end; at.increment(wrong)) {
+        std::ifstream list(at->path() / "children");  // of this thread
+        for (pid_t each = 0; list >> each;) all.push_back(each);
+    }
+    return all;
+}
+
+}  // namespace
+
+pid_t start_to_stay(const std::function<pid_t()>& start) {
+    std::lock_guard lock(mutex);  // it is nobody's to kill from the moment that it is there
+    pid_t pid = start();
+    if (pid != 0) staying.push_back(pid);
+    return pid;
+}
+
+void kill_child_groups() {
+    std::lock_guard lock(mutex);
+    for (pid_t each : children()) {
+        if (std::find(staying.begin(), staying.end(), each) != staying.end()) continue;
+        // Each leads a group of its own, but for a moment at its very start.
+        if (::kill(-each, SIGKILL) != 0) ::kill(each, SIGKILL);
+    }
+}
+
+}  // namespace keel::command
