@@ -89,6 +89,8 @@ public:
     transfer_pool::id newest() const noexcept { return newest_; }
     bool connecting() const noexcept { return phase_ < phase::free; }
     bool is_free() const noexcept { return phase_ == phase::free; }
+    /// Null when it is free, or reads the rest of a response that nobody wants.
+    const transfer* serves() const noexcept { return transfer_; }
     /// It has served a request.
     bool used() const noexcept { return used_; }
     time_point deadline() const noexcept { return deadline_; }

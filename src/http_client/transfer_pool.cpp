@@ -215,10 +215,12 @@ void pool_core::serve(group& g) {
 
 /// Connections beyond the bound are for what is urgent, also when they are free.
 bool pool_core::may_begin(const transfer& t) const noexcept {
-    if (t.what.urgent) return true;
-    std::size_t free = 0;
-    for (const auto& each : groups_) free += each->free.size();
-    return connections_.size() - free < usual_bound();
+    if (t.what.urgent || t.what.lasting || connections_.size() <= usual_bound()) return true;
+    const auto usual = std::count_if(connections_.begin(), connections_.end(), [](const auto& each) {
+        const transfer* on = each->serves();
+        return on && !on->what.urgent && !on->what.lasting;
+    });
+    return static_cast<std::size_t>(usual) < options_.max_connections;
 }
 
 std::size_t pool_core::urgent_waiting(const group& g) noexcept {

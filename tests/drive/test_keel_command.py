@@ -539,7 +539,7 @@ class BadServers(CommandTest):
                 done = keel("tools", "--protocol", mode, "--connect-timeout", "3s", "--", "sh", "-c", banner)
                 self.ends(done, 4)
                 self.assertEqual(done.out, "")
-                self.assertIn("is no MCP server: it wrote 3 lines that are no messages, the first: ", done.err)
+                self.assertIn("is no MCP server: it wrote 3 lines that are no messages, the first: Welcome!", done.err)
                 self.is_clean(done.err)
         self.assertIn("echo exited with status 0", self.ends(keel("tools", "--", "echo", "hello"), 4).err)
         flood = "yes | head -5000; while read -r line; do :; done"
