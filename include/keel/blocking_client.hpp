@@ -37,7 +37,7 @@ public:
     /// False: the loop has ended.
     static bool begin(const std::shared_ptr<awaited>& self, task<T> work) {
         auto order = std::make_shared<start_order>(self, std::move(work));
-        return self->loop_->post([order] { order->carry_out(); });
+        return self->loop_->post([order] { start_order::carry_out(order); });
     }
 
     /// Cancels the task. What comes of it is still to be waited for. Any thread.
@@ -68,7 +68,8 @@ public:
     }
 
 private:
-    // What waits in the loop's queue. A loop that ends drops it unrun, and then nobody else would tell the waiter.
+    // In the loop's hands from the beginning to the end: in its queue first, then as a timer that is never due. A loop that ends
+    // drops both, and then nobody else would tell the waiter.
     struct start_order {
         std::shared_ptr<awaited> whose;
         task<T> work;
@@ -79,10 +80,11 @@ private:
         ~start_order() {
             if (whose) whose->drop();
         }
-        void carry_out() {
-            std::shared_ptr<awaited> self = std::exchange(whose, nullptr);
+        static void carry_out(const std::shared_ptr<start_order>& order) {
+            std::shared_ptr<awaited> self = order->whose;
             self->line_ = std::make_shared<activity>(*self->loop_);
-            start(*self->line_, std::move(work), [self](outcome<T> r) { self->end(std::move(r)); });
+            self->until_end_ = self->loop_->start_timer(time_point::max(), [order] { (void)order; });
+            start(*self->line_, std::move(order->work), [self](outcome<T> r) { self->end(std::move(r)); });
         }
     };
 
@@ -90,9 +92,12 @@ private:
     // loop. The waiter is woken under the lock: afterwards it may be gone, but not what is locked here.
     void end(outcome<T> r) noexcept {
         line_.reset();
-        std::lock_guard lock(mutex_);
-        result_.emplace(std::move(r));
-        changed_.notify_all();
+        {
+            std::lock_guard lock(mutex_);
+            result_.emplace(std::move(r));
+            changed_.notify_all();
+        }
+        loop_->stop_timer(until_end_);
     }
     void drop() noexcept {
         std::lock_guard lock(mutex_);
@@ -102,6 +107,7 @@ private:
 
     std::shared_ptr<loop> loop_;
     std::shared_ptr<activity> line_;  // on the loop alone, while the task runs
+    loop::timer until_end_ = 0;       // on the loop alone
     std::mutex mutex_;
     std::condition_variable changed_;
     std::optional<outcome<T>> result_;

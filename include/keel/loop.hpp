@@ -30,6 +30,7 @@ public:
     /// True on the thread that is running this loop's work right now.
     virtual bool here() const noexcept = 0;
 
+    /// Work that is not due when the loop ends is dropped unrun; time_point::max() is never due. 0 once the loop has ended.
     virtual timer start_timer(time_point when, std::function<void()> work) = 0;
     /// After this the work does not run. An unknown or finished timer is fine.
     virtual void stop_timer(timer) noexcept = 0;

@@ -142,11 +142,11 @@ void asio_loop::end() noexcept {
         dropped.swap(posted_);
     }
     batch_.clear();
+    alarm_.reset();  // before the timers: what is dropped with them starts no other
     timers_.clear();
     for (const std::weak_ptr<descriptor>& w : std::exchange(descriptors_, {})) {
         if (auto d = w.lock()) d->silence();
     }
-    alarm_.reset();
     // An executor names its io_context; ours must not, after this.
     executor_ = {};
 }
@@ -194,11 +194,12 @@ loop::timer asio_loop::start_timer(time_point when, std::function<void()> work) 
 }
 
 void asio_loop::stop_timer(timer id) noexcept {
-    if (!timers_.remove(id) || !timers_.empty() || running_timers_ || alarm_at_ == time_point::max()) return;
-    // With timers left the alarm may ring for nothing, which is cheaper than setting it anew. Without any it must not
-    // keep the io_context busy.
+    if (!timers_.remove(id) || running_timers_ || alarm_at_ == time_point::max()) return;
+    // With timers left the alarm may ring for nothing, which is cheaper than setting it anew. Without any that is ever due it
+    // must not keep the io_context busy.
+    if (!timers_.empty() && timers_.next() != time_point::max()) return;
     alarm_at_ = time_point::max();
-    alarm_->cancel();
+    if (alarm_) alarm_->cancel();
 }
 
 void asio_loop::arm() {

@@ -2,6 +2,8 @@
 
 // A task that is given up after a while, or when a token says so.
 
+#include "async/loop_end.hpp"
+
 #include <keel/async.hpp>
 #include <keel/task.hpp>
 
@@ -54,8 +56,8 @@ public:
             return false;
         }
         if (stop_.stop_possible()) {
-            s->watch.emplace(stop_, [weak = std::weak_ptr(s), l = &on] {
-                l->post([weak] {
+            s->watch.emplace(stop_, [weak = std::weak_ptr(s), l = loop_handle(on)] {
+                l.post([weak] {
                     if (auto held = weak.lock()) held->give_up(given_up::stopped);
                 });
             });

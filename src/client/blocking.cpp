@@ -42,11 +42,38 @@ subscription_end blocking_subscription::how_ended() const { return there().chang
 std::string blocking_subscription::why_lost() const { return there().changes.why_lost(); }
 void blocking_subscription::stop() { there().changes.stop(); }
 
+namespace {
+
+// What is left when a subscription is over can be had without the loop, which may have ended.
+std::optional<change> what_is_left(loop& l, subscription& over) {
+    std::optional<change> first;
+    detail::activity line(l);
+    detail::start(line, over.next(), [&first](detail::outcome<std::optional<change>> o) {
+        if (o.index() == 1) first = std::get<1>(std::move(o));
+    });
+    return first;
+}
+
+// The loop may end while `wait` is at it.
+template <class Wait>
+std::optional<change> next_of(loop& l, subscription& changes, Wait wait) {
+    auto is_over = [&] { return changes.how_ended() != subscription_end::none; };
+    if (is_over()) return what_is_left(l, changes);
+    try {
+        return wait();
+    } catch (const error& e) {
+        if (e.kind() != error_kind::closed || !is_over()) throw;
+    }
+    return what_is_left(l, changes);
+}
+
+}  // namespace
+
 std::optional<change> blocking_subscription::next() {
     state& s = there();
     detail::refuse_to_wait_on(*s.loop);  // before the turn is waited for
     std::lock_guard turn(s.turn);
-    return detail::wait_for(s.loop, s.changes.next());
+    return next_of(*s.loop, s.changes, [&s] { return detail::wait_for(s.loop, s.changes.next()); });
 }
 
 std::optional<change> blocking_subscription::next(duration at_most) {
@@ -56,7 +83,9 @@ std::optional<change> blocking_subscription::next(duration at_most) {
     std::unique_lock turn(s.turn, std::defer_lock);
     if (when == time_point::max()) turn.lock();
     else if (!turn.try_lock_until(when)) return std::nullopt;
-    return detail::wait_for_until(s.loop, s.changes.next(), when).value_or(std::nullopt);
+    return next_of(*s.loop, s.changes, [&s, when] {
+        return detail::wait_for_until(s.loop, s.changes.next(), when).value_or(std::nullopt);
+    });
 }
 
 // ---- the client ----

@@ -28,7 +28,13 @@ public:
     bool await_suspend(std::coroutine_handle<Promise> h) {
         if (!begin(h)) return false;
         state_->waiting = this;
-        if (pool_.submit([s = state_] { run(s); })) return true;
+        try {
+            if (pool_.submit([s = state_] { run(s); })) return true;
+        } catch (...) {  // no thread, no memory: thrown by the wait
+            state_->waiting = nullptr;
+            leave();
+            throw;
+        }
         leave();
         return false;
     }

@@ -1,50 +1,90 @@
 #include "client/subscription_state.hpp"
 
+#include "async/loop_end.hpp"
+
 #include <algorithm>
 #include <stdexcept>
 #include <utility>
 
 namespace keel::client_side {
 
-/// Two owners: the wait, and a turn of its loop that is to wake it.
+/// Owned by the wait, by a turn of its loop that is to wake it, and by the loop, which may end before there is anything to say.
 struct subscription_state::waiting {
-    loop* on = nullptr;          // outlives the activity, and so the wait; not touched once the wait has let go
+    detail::loop_handle on;
     change_wait* who = nullptr;  // on that loop only; null: it has been woken, or has given up
+    loop::timer until_end = 0;   // on that loop only
 };
 
 class subscription_state::change_wait final : public detail::wait {
 public:
     explicit change_wait(subscription_state& s) : state_(s), mine_(std::make_shared<waiting>()) {}
-    ~change_wait() { let_go(); }  // a frame may be destroyed while it waits: its loop has ended
+    ~change_wait() {  // a frame may be destroyed while it waits: its loop has ended
+        mine_->until_end = 0;
+        let_go();
+    }
+    change_wait(const change_wait&) = delete;
+    change_wait& operator=(const change_wait&) = delete;
 
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) {
         if (!begin(h)) return false;
-        std::lock_guard lock(state_.mutex_);
-        second_ = state_.waiting_ != nullptr;
-        if (second_ || state_.something_to_say()) {
+        try {
+            if (wait_for_change()) return true;
+        } catch (...) {  // no memory: thrown by the wait
+            let_go();
             leave();
-            return false;
+            throw;
         }
-        mine_->on = &current().loop();
-        mine_->who = this;
-        state_.waiting_ = mine_;
-        return true;
+        leave();
+        return false;
     }
     std::optional<change> await_resume() {
+        let_go();
         check();  // before anything is taken, so that nothing is lost
+        if (loop_ended_) throw cancelled();
         if (second_) throw std::logic_error("keel: only one task at a time may wait in subscription::next");
         return state_.take();
     }
     void go_on() { resume(); }
 
 private:
+    // The loop drops this when it ends: then nobody else would wake whoever waits on it.
+    struct watch {
+        explicit watch(std::shared_ptr<waiting> w) noexcept : of(std::move(w)) {}
+        watch(const watch&) = delete;
+        watch& operator=(const watch&) = delete;
+        ~watch() {
+            if (of->who) of->who->end_with_loop();
+        }
+        std::shared_ptr<waiting> of;
+    };
+
+    bool wait_for_change() {
+        loop& here = current().loop();
+        mine_->on = detail::loop_handle(here);
+        std::lock_guard lock(state_.mutex_);
+        second_ = state_.waiting_ != nullptr;
+        if (second_ || state_.something_to_say()) return false;
+        mine_->until_end = detail::keep_until_end(here, std::make_shared<watch>(mine_));
+        loop_ended_ = mine_->until_end == 0;
+        if (loop_ended_) return false;
+        mine_->who = this;
+        state_.waiting_ = mine_;
+        return true;
+    }
+    void end_with_loop() {
+        loop_ended_ = true;
+        mine_->until_end = 0;  // being dropped
+        let_go();
+        resume();
+    }
     void interrupt() noexcept override {
         let_go();
         resume();
     }
     void let_go() noexcept {
         mine_->who = nullptr;
+        if (loop::timer t = std::exchange(mine_->until_end, 0)) current().loop().stop_timer(t);
         std::lock_guard lock(state_.mutex_);
         if (state_.waiting_ == mine_) state_.waiting_ = nullptr;
     }
@@ -52,6 +92,7 @@ private:
     subscription_state& state_;  // kept by the coroutine that this lies in
     std::shared_ptr<waiting> mine_;
     bool second_ = false;
+    bool loop_ended_ = false;
 };
 
 task<std::optional<change>> subscription_state::next(std::shared_ptr<subscription_state> self) {
@@ -59,14 +100,13 @@ task<std::optional<change>> subscription_state::next(std::shared_ptr<subscriptio
     co_return co_await something;
 }
 
-// Under the lock: whoever waits cannot let go before the turn is posted, so its loop is still there. If the loop has ended, nobody
-// will ever wait there again, and what has come stays for others.
-void subscription_state::wake() {
-    if (!waiting_) return;
-    waiting_->on->post([w = waiting_] {
-        if (change_wait* who = std::exchange(w->who, nullptr)) who->go_on();
+// Without the lock: what a loop that has ended drops may be anything. If it has ended, nobody waits there any more, and what has
+// come stays for others.
+void subscription_state::wake(const std::shared_ptr<waiting>& whom) {
+    if (!whom) return;
+    whom->on.post([whom] {
+        if (change_wait* who = std::exchange(whom->who, nullptr)) who->go_on();
     });
-    waiting_ = nullptr;
 }
 
 std::optional<change> subscription_state::take() {
@@ -84,10 +124,19 @@ std::optional<change> subscription_state::take() {
 }
 
 void subscription_state::push(change c) {
-    std::lock_guard lock(mutex_);
-    if (end_ != subscription_end::none) return;
+    std::shared_ptr<waiting> whom;
+    {
+        std::lock_guard lock(mutex_);
+        if (!keep(std::move(c))) return;
+        whom = std::exchange(waiting_, nullptr);
+    }
+    wake(whom);
+}
+
+bool subscription_state::keep(change c) {
+    if (end_ != subscription_end::none) return false;
     if (c.what == change::kind::resource) {
-        if (all_resources_ || uris_.contains(c.uri)) return;
+        if (all_resources_ || uris_.contains(c.uri)) return false;
         if (uris_.size() == max_uris || uri_bytes_ + c.uri.size() > max_bytes) {
             collapse();
         } else {
@@ -97,10 +146,10 @@ void subscription_state::push(change c) {
         }
     } else {
         c.uri.clear();
-        if (std::ranges::any_of(changes_, [&](const change& each) { return each.what == c.what; })) return;
+        if (std::ranges::any_of(changes_, [&](const change& each) { return each.what == c.what; })) return false;
         changes_.push_back(std::move(c));
     }
-    wake();
+    return true;
 }
 
 void subscription_state::collapse() {
@@ -114,12 +163,16 @@ void subscription_state::collapse() {
 
 void subscription_state::finish(subscription_end how, std::string why) {
     std::function<void()> dropped;  // outside the lock: what it holds may be anything
-    std::lock_guard lock(mutex_);
-    if (end_ != subscription_end::none || how == subscription_end::none) return;
-    end_ = how;
-    why_ = std::move(why);
-    dropped = std::exchange(on_stop_, nullptr);
-    wake();
+    std::shared_ptr<waiting> whom;
+    {
+        std::lock_guard lock(mutex_);
+        if (end_ != subscription_end::none || how == subscription_end::none) return;
+        end_ = how;
+        why_ = std::move(why);
+        dropped = std::exchange(on_stop_, nullptr);
+        whom = std::exchange(waiting_, nullptr);
+    }
+    wake(whom);
 }
 
 void subscription_state::set_on_stop(std::function<void()> tell) {
@@ -136,6 +189,7 @@ void subscription_state::set_on_stop(std::function<void()> tell) {
 
 void subscription_state::stop() {
     std::function<void()> tell;
+    std::shared_ptr<waiting> whom;
     {
         std::lock_guard lock(mutex_);
         changes_.clear();
@@ -146,8 +200,9 @@ void subscription_state::stop() {
         end_ = subscription_end::ended;
         stopped_ = true;
         tell = std::exchange(on_stop_, nullptr);
-        wake();
+        whom = std::exchange(waiting_, nullptr);
     }
+    wake(whom);
     if (tell) tell();
 }
 

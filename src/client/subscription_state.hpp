@@ -58,7 +58,8 @@ private:
 
     bool something_to_say() const { return !changes_.empty() || end_ != subscription_end::none; }
     void collapse();
-    void wake();
+    bool keep(change c);  // under the lock; false: nothing new
+    static void wake(const std::shared_ptr<waiting>& whom);
     std::optional<change> take();
 
     mutable std::mutex mutex_;

@@ -1,5 +1,6 @@
 // Byte streams to a server: children, sockets, and a server in this process.
 
+#include "async/bounded.hpp"
 #include "client/engine.hpp"
 #include "client/link.hpp"
 
@@ -134,13 +135,34 @@ private:
     const child_process what_;
 };
 
+// A server in this process does its work on our loop: what its handlers still clean up would be lost if that ended.
+class served_link final : public wire_link {
+public:
+    served_link(std::unique_ptr<connection> wire, std::shared_ptr<event> end, duration bound) noexcept
+        : wire_link(std::move(wire)), end_(std::move(end)), bound_(bound) {}
+
+    task<void> ended() override {
+        auto wait = [](std::shared_ptr<event> end) -> task<void> { co_await *end; };
+        co_await ended_within(bound_, wait(end_));
+    }
+
+private:
+    std::shared_ptr<event> end_;  // of the server's side
+    duration bound_;
+};
+
 class server_connector final : public connector {
 public:
     explicit server_connector(server& s) noexcept : server_(s) {}
-    task<std::unique_ptr<link>> connect(std::shared_ptr<loop> on, link_settings) override {
+    task<std::unique_ptr<link>> connect(std::shared_ptr<loop> on, link_settings how) override {
         auto [ours, theirs] = memory_pair(*on, *on);
-        server_.serve(on, std::move(theirs));
-        co_return std::make_unique<wire_link>(std::move(ours));
+        auto end = std::make_shared<event>();
+        server_.serve(on, std::move(theirs), [end](const connection_end&) { end->set(); });
+        // The server has the same bounds, unless it was told otherwise: it comes to its end first.
+        duration grace = how.limits.cleanup_grace;
+        duration last = how.limits.final_write;
+        duration bound = grace > duration::max() - last ? duration::max() : grace + last;
+        co_return std::make_unique<served_link>(std::move(ours), std::move(end), bound);
     }
     std::string describe() const override { return "in this process: " + server_.about().name; }
     std::string identity() const override { return describe(); }

@@ -34,7 +34,7 @@ public:
         if (!begin(h)) return false;
         state_->waiting = this;
         reactor_ = reactor_of(current().loop()).shared_from_this();
-        pool_.submit([s = state_, r = reactor_] {
+        auto look = [s = state_, r = reactor_] {
             try {
                 s->found = resolve(s->to, 0);
             } catch (const std::exception&) {
@@ -43,7 +43,14 @@ public:
             r->post([s] {
                 if (lookup* w = std::exchange(s->waiting, nullptr)) w->resume();
             });
-        });
+        };
+        try {
+            pool_.submit(std::move(look));
+        } catch (...) {  // no thread, no memory: thrown by the wait
+            state_->waiting = nullptr;
+            leave();
+            throw;
+        }
         return true;
     }
     addresses await_resume() {
@@ -80,8 +87,14 @@ public:
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) {
         if (!begin(h)) return false;
-        watch_ = reactor_.watch_descriptor(fd_, *this);
-        watch_->want(reactor::writable);
+        try {
+            watch_ = reactor_.watch_descriptor(fd_, *this);
+            watch_->want(reactor::writable);
+        } catch (...) {  // no more watches, no memory: thrown by the wait
+            watch_.reset();
+            leave();
+            throw;
+        }
         return true;
     }
     void await_resume() const { check(); }

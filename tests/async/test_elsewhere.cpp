@@ -5,6 +5,8 @@
 #include "support/manual_loop.hpp"
 #include "support/real_loops.hpp"
 
+#include <keel/error.hpp>
+
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -31,6 +33,8 @@ struct started {
             }
             try {
                 std::rethrow_exception(std::get<0>(o));
+            } catch (const error& e) {
+                text = name_of(e.kind());
             } catch (const std::exception& e) {
                 text = e.what();
             }
@@ -181,36 +185,131 @@ TEST_CASE("cancelled before it begins: nothing is posted") {
     CHECK(l.there->ready() == 0);
 }
 
-TEST_CASE("the other loop has ended: the wait ends at once") {
+TEST_CASE("D3: the other loop has ended: the wait ends at once") {
     two_loops l;
     l.there->end();
     started s(*l.home, run_on(l.there, say("x")));
-    CHECK(s.text == "cancelled");
+    CHECK(s.text == "connection closed");
     l.run();
-    CHECK(s.text == "cancelled");
+    CHECK(s.text == "connection closed");
+    CHECK(l.home->timers() == 0);
 }
 
-TEST_CASE("the other loop ends before it has come to the task: the wait ends") {
+TEST_CASE("D1: the other loop ends before it has come to the task: the wait ends") {
     two_loops l;
     started s(*l.home, run_on(l.there, say("x")));
     l.there->end();
     l.run();
-    CHECK(s.text == "cancelled");
+    CHECK(s.text == "connection closed");
 }
 
-TEST_CASE("the loop at home has ended: the coroutine comes to its end, and is freed") {
+TEST_CASE(
+    "D1: the other loop ends while the task waits there: the wait ends, and what becomes of the task is nobody's "
+    "affair") {
+    for (bool cancelled_before : {false, true}) {
+        two_loops l;
+        event later;
+        bool went_on = false;
+        auto work = [&]() -> task<std::string> {
+            try {
+                co_await later;
+            } catch (const cancelled&) {
+                went_on = false;
+            }
+            co_await later;
+            went_on = true;
+            co_return "late";
+        };
+        started s(*l.home, run_on(l.there, work()));
+        l.run();
+        if (cancelled_before) s.line.stop();
+        l.run();
+        CHECK(s.text == "running");
+        l.there->end();
+        l.run();
+        CHECK(s.text == (cancelled_before ? "cancelled" : "connection closed"));
+        CHECK(l.home->timers() == 0);
+        later.set();
+        CHECK(went_on);
+        l.run();
+        CHECK(s.text == (cancelled_before ? "cancelled" : "connection closed"));
+    }
+}
+
+TEST_CASE("a wait for another loop leaves no timer behind on either") {
+    two_loops l;
+    started value(*l.home, run_on(l.there, say("x")));
+    started failure(*l.home, run_on(l.there, fail()));
+    l.run();
+    CHECK(value.text == "x");
+    CHECK(l.home->timers() == 0);
+    CHECK(l.there->timers() == 0);
+}
+
+TEST_CASE("G4: the loop at home ends: the wait ends with it, and the task is cancelled") {
     two_loops l;
     auto alive = std::make_shared<int>(1);
     std::weak_ptr<int> watch = alive;
+    event never;
+    bool stopped = false;
+    auto work = [&]() -> task<std::string> {
+        try {
+            co_await never;
+        } catch (const cancelled&) {
+            stopped = true;
+            throw;
+        }
+        co_return "";
+    };
     auto waits = [&](std::shared_ptr<int> held) -> task<std::string> {
-        std::string text = co_await run_on(l.there, say("x"));
+        std::string text = co_await run_on(l.there, work());
         co_return text + std::to_string(*held);
     };
     started s(*l.home, waits(std::move(alive)));
+    l.run();
     l.home->end();
-    l.there->run();
-    CHECK(s.text == "x1");
+    CHECK(s.text == "cancelled");
     CHECK(watch.expired());
+    l.there->run();
+    CHECK(stopped);
+    CHECK(s.text == "cancelled");
+    CHECK(l.there->timers() == 0);
+}
+
+TEST_CASE("G4: the loop at home ends with the result on its way: the wait ends all the same") {
+    two_loops l;
+    started s(*l.home, run_on(l.there, say("x")));
+    l.there->run();
+    l.home->end();
+    CHECK(s.text == "cancelled");
+}
+
+TEST_CASE("G4: a task that goes on when its loop has ended does not begin anything elsewhere") {
+    two_loops l;
+    l.home->end();
+    started s(*l.home, run_on(l.there, say("x")));
+    CHECK(s.text == "cancelled");
+    CHECK(l.there->ready() == 0);
+}
+
+TEST_CASE("G4: the loop at home is gone when the task ends") {
+    loop_thread there;
+    auto home = epoll_loop::create();
+    test::thread_gate begun;
+    event* later = nullptr;
+    auto work = [&]() -> task<std::string> {
+        event mine;
+        later = &mine;
+        begun.open();
+        co_await mine;
+        co_return "x";
+    };
+    started s(*home, run_on(std::shared_ptr<loop>(there.loop), work()));
+    begun.pass();
+    home->end();
+    home.reset();
+    CHECK(s.text == "cancelled");
+    there.stop();
 }
 
 TEST_CASE("many waits between two threads, half of them cancelled: each ends once, on its own thread") {

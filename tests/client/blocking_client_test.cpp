@@ -257,3 +257,69 @@ TEST_CASE("what a task throws arrives, and so does a task without a value") {
                     std::chrono::steady_clock::now())
                     .has_value());
 }
+
+TEST_CASE("D1, G4: a loop that ends with a task under way tells the thread that waits for it") {
+    for (bool bounded : {false, true}) {
+        event later;
+        test::thread_gate begun;
+        std::shared_ptr<epoll_loop> on = epoll_loop::create();
+        std::thread runner([on] {
+            on->run();
+            on->end();
+        });
+        std::thread ender([&] {
+            begun.pass();
+            on->stop();
+        });
+        auto work = [&]() -> task<int> {
+            begun.open();
+            co_await later;
+            co_return 1;
+        };
+        error_kind kind = error_kind::rejected;
+        try {
+            if (bounded) detail::wait_for_until(on, work(), time_point::max());
+            else detail::wait_for(on, work());
+        } catch (const error& e) {
+            kind = e.kind();
+        }
+        runner.join();
+        ender.join();
+        CHECK(kind == error_kind::closed);
+        later.set();  // what was left behind goes on, and nobody is told twice
+    }
+}
+
+TEST_CASE("D3, G4: a subscription whose client is gone says what it has left, and then that it is over") {
+    offer o;
+    blocking_subscription s;
+    {
+        blocking_client client{server_target(o.s)};
+        client.connect();
+        subscription_request what;
+        what.tools = true;
+        s = client.subscribe(what);
+    }
+    CHECK(s.how_ended() != subscription_end::none);
+    CHECK(!s.next());
+    CHECK(!s.next(1h));
+}
+
+TEST_CASE("G4: changes that came before the client went are told after it") {
+    offer o;
+    blocking_subscription s;
+    {
+        blocking_client client{server_target(o.s)};
+        client.connect();
+        subscription_request what;
+        what.tools = true;
+        s = client.subscribe(what);
+        o.s.add_tool("more", "", [] { return "more"; });
+        // The change is on its way before this answer.
+        client.call_tool("twice", number(1));
+    }
+    std::optional<change> first = s.next();
+    REQUIRE(first);
+    CHECK(first->what == change::kind::tools);
+    CHECK(!s.next());
+}

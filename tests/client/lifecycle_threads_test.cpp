@@ -199,6 +199,98 @@ TEST_CASE("G4: tasks that were made before a client was destroyed, and are await
     }
 }
 
+TEST_CASE(
+    "D3, G4: tasks that were made before a client was destroyed and are awaited afterwards say that it is closed") {
+    silent_server s;
+    auto c = std::make_unique<client>(server_target(s.server));
+    REQUIRE(outcome_of(c->connect()) == "done");
+    task<tool_result> call = c->call_tool("hello");
+    task<void> connect = c->connect();
+    task<void> ping = c->ping(call_options(std::stop_source().get_token()));
+    c.reset();
+    CHECK(outcome_of(std::move(call)) == "connection closed");
+    CHECK(outcome_of(std::move(connect)) == "connection closed");
+    CHECK(outcome_of(std::move(ping)) == "connection closed");
+}
+
+namespace {
+
+struct name_form {
+    std::string name;
+};
+KEEL_DESCRIBE(name_form, name)
+
+}  // namespace
+
+TEST_CASE(
+    "B15, D1, G4: a handler that does not end within the grace is left behind; the call it belonged to has ended") {
+    // Keeps what is left behind, for good.
+    static event never;
+    server asking{{.name = "asking", .version = "1"}};
+    asking.add_tool("greet", "", [](context& ctx) -> task<std::string> {
+        elicited<name_form> who = co_await ctx.elicit<name_form>("who", "Who?");
+        co_return who->name;
+    });
+    thread_gate asked;
+    std::atomic<bool> cancelled_once{false};
+    client_options options;
+    options.limits.cleanup_grace = std::chrono::milliseconds(1);
+    options.on_form = [&](asked_by, form_question) -> task<form_answer> {
+        asked.open();
+        try {
+            co_await never;
+        } catch (const cancelled&) {
+            cancelled_once = true;
+        }
+        co_await never;
+        co_return form_answer(elicit_action::cancel);
+    };
+    auto c = std::make_unique<client>(server_target(asking), options);
+    REQUIRE(outcome_of(c->connect()) == "done");
+    spoke(c->server().protocol_version);
+    std::string text;
+    auto call = std::make_shared<task<tool_result>>(c->call_tool("greet"));
+    std::thread caller([&, call] { text = outcome_of(std::move(*call)); });
+    asked.pass();
+    c.reset();
+    caller.join();
+    CHECK(cancelled_once);
+    CHECK(text == "connection closed");
+}
+
+TEST_CASE("B15, G4: a client with a server in this process waits until the handlers of that have cleaned up") {
+    std::atomic<bool> begun{false};
+    std::atomic<bool> cleaned{false};
+    head_count handlers;
+    server slow{{.name = "slow", .version = "1"}};
+    slow.add_tool("slow", "Takes its time to end", [&]() -> task<std::string> {
+        head_count::presence here(handlers);
+        begun = true;
+        bool stopped = false;
+        try {
+            event never;
+            co_await never;
+        } catch (const cancelled&) {
+            stopped = true;
+        }
+        for (int turn = 0; stopped && turn < 1000; ++turn) co_await yield();
+        cleaned = true;
+        co_return "";
+    });
+    auto c = std::make_unique<client>(server_target(slow));
+    REQUIRE(outcome_of(c->connect()) == "done");
+    spoke(c->server().protocol_version);
+    std::string text;
+    auto call = std::make_shared<task<tool_result>>(c->call_tool("slow"));
+    std::thread caller([&, call] { text = outcome_of(std::move(*call)); });
+    while (!begun) std::this_thread::yield();
+    c.reset();
+    CHECK(cleaned);
+    CHECK(handlers.here() == 0);
+    caller.join();
+    CHECK(text == "connection closed");
+}
+
 TEST_CASE("G3, G4: a client that is destroyed on its own thread, with a call waiting") {
     for (int round = 0; round < 20; ++round) {
         silent_server s;

@@ -38,6 +38,7 @@ public:
     bool here() const noexcept override { return std::this_thread::get_id() == thread_; }
 
     timer start_timer(time_point when, std::function<void()> work) override {
+        if (ended()) return 0;
         timer id = ++last_timer_;
         timers_.emplace(std::pair(when, id), std::move(work));
         return id;
@@ -110,6 +111,11 @@ public:
     time_point next_timer() const noexcept { return timers_.begin()->first.first; }
 
 private:
+    bool ended() const noexcept {
+        std::lock_guard lock(mutex_);
+        return ended_;
+    }
+
     mutable std::mutex mutex_;  // posting threads meet the test's own
     std::condition_variable posted_;
     std::deque<std::function<void()>> ready_;
