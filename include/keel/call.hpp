@@ -28,7 +28,8 @@ struct progress_report {
 
 /// Has constructors, so that it can be made inside a co_await with g++ 12 too.
 struct call_options {
-    /// Without an answer or progress for this long, and in all. Zero takes the client's limits (request_idle, request_total).
+    /// Without an answer or progress for this long, and in all: for connecting, every page and every round together. The time that
+    /// it takes to answer questions of the server here is not counted. Zero takes the client's limits (request_idle, request_total).
     duration idle{};
     duration total{};
     /// Called on the client's loop, in order, before the call ends.

@@ -109,9 +109,38 @@ struct token_until_exit {
     std::stop_source source;
 };
 
+/// The handlers of one round. Not part of the tree of whoever waits for them: their token is to fire before they are cancelled, and
+/// cancellation that comes down a tree reaches the leaves first.
+struct answering : std::enable_shared_from_this<answering> {
+    explicit answering(loop& on) : line(on) {}
+    answering(const answering&) = delete;
+    answering& operator=(const answering&) = delete;
+
+    void begin(task<void> work) {
+        start(line, std::move(work), [self = shared_from_this()](outcome<void> o) {
+            self->result = std::move(o);
+            self->ended.set();
+        });
+    }
+    void give_up() {
+        token.source.request_stop();
+        line.stop();
+    }
+
+    activity line;
+    token_until_exit token;
+    event ended;
+    outcome<void> result;
+    bool lost = false;  // given up since the connection is gone
+};
+
 }  // namespace
 
 // ---- one request ----
+
+time_point client_engine::due_of(const call_options& how) const noexcept {
+    return after(on->now(), how.total > duration::zero() ? how.total : options.limits.request_total);
+}
 
 task<std::string> client_engine::text_of_loss(session_ptr s, std::string said) {
     // How a child ended is known a moment after its pipe has closed.
@@ -129,6 +158,10 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
     rpc::peer::call_options_with_progress how;
     how.idle = what.how.idle;
     how.total = what.how.total;
+    if (what.due != time_point::max()) {
+        how.total = what.due - on->now();
+        if (how.total <= duration::zero()) throw keel::error(error_kind::timed_out, "no answer in time");
+    }
     how.want_progress = what.progress;
     how.name = what.name;
     if (!what.how.headers.empty()) how.headers = &what.how.headers;
@@ -146,7 +179,7 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
     std::optional<std::string> loss;
     try {
         json::value result = co_await rpc::peer::ask_text(s->shared_peer(), what.method, params, how);
-        failed_restarts_ = 0;
+        worked();
         co_return result;
     } catch (const keel::error& e) {
         if (e.code() == error_code::url_elicitation_required) {
@@ -154,6 +187,7 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
                 if (auto id = each["elicitationId"].if_string()) remember_elicitation(std::string(*id));
             }
         }
+        if (e.kind() == error_kind::rejected) worked();
         if (e.kind() != error_kind::closed) throw;
         loss = e.what();
     }
@@ -172,7 +206,8 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
         co_await ended_within(wait, end_of(s));  // if the connection ends, the next round says so
         co_return members_for({}, asked.request_state);
     }
-    token_until_exit token;
+    auto round_of = std::make_shared<answering>(*on);
+    std::stop_source& token = round_of->token.source;
     std::map<std::string, json::value> answers;
     auto answer_one = [this, &answers, &token, &s](const std::string& key,
                                                    const protocol::input_request& q) -> task<void> {
@@ -180,9 +215,10 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
         json::value params = q.params;
         std::string problem;
         try {
-            answers[key] = co_await answer(*s, std::move(method), std::move(params), token.source.get_token());
+            answers[key] = co_await answer(*s, std::move(method), std::move(params), token.get_token());
             co_return;
         } catch (const cancelled&) {
+            token.request_stop();  // the others are about to be cancelled
             throw;
         } catch (const std::exception& e) {
             problem = e.what();
@@ -191,6 +227,7 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
         } catch (...) {  // anything may be thrown; its text cannot be known
             problem = "an exception that is no std::exception";
         }
+        token.request_stop();
         throw keel::error(error_kind::unavailable, "the server's question '" + rpc::printable(key) +
                                                        "' could not be answered: " + rpc::printable(problem, 500));
     };
@@ -198,15 +235,32 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
         for (const auto& [key, q] : asked.input_requests) together.spawn(answer_one(key, q));
         co_return;
     };
-    bounded_run<void> run(with_scope(all), duration::max(), s->gone());
-    bool lost = false;
-    try {
-        co_await run;
-    } catch (const cancelled&) {
-        lost = run.how() == given_up::stopped;
-        if (!lost) throw;
+    round_of->begin(with_scope(all));
+    bool cancelled_by_caller = false;
+    {
+        // In a turn of its own: whoever tells us is in the middle of ending a connection.
+        std::stop_callback watch(s->gone(), [weak = std::weak_ptr(round_of), home = on] {
+            home->post([weak] {
+                auto held = weak.lock();
+                if (!held || held->ended.is_set()) return;
+                held->lost = true;
+                held->give_up();
+            });
+        });
+        try {
+            co_await round_of->ended;
+        } catch (const cancelled&) {
+            cancelled_by_caller = true;
+        }
     }
-    if (lost) {
+    if (cancelled_by_caller) {
+        round_of->give_up();
+        co_await round_of->ended;
+        throw cancelled();
+    }
+    token.request_stop();
+    if (!round_of->lost && round_of->result.index() == 0) std::rethrow_exception(std::get<0>(round_of->result));
+    if (round_of->lost) {
         std::string why = co_await text_of_loss(s, "connection closed");
         throw keel::error(error_kind::closed, why);
     }
@@ -225,7 +279,11 @@ task<json::value> client_engine::ask_in_rounds(session_ptr s, outgoing_call& wha
         }
         // Each round brings its own answers, and nothing of the round before (MRTR-10, MRTR-13).
         json::value questions = std::as_const(result);  // a copy: what was borrowed is gone when we wait
+        const bool asks = questions["inputRequests"].size() > 0;
+        const time_point began = on->now();
         std::string more = co_await answer_all(s, std::move(questions), round);
+        // How long it takes to answer here is not the server's time.
+        if (asks && what.due != time_point::max()) what.due = after(what.due, on->now() - began);
         with_answers = what.members;
         if (!with_answers.empty() && !more.empty()) with_answers += ',';
         with_answers += more;
@@ -270,7 +328,11 @@ task<json::value> client_engine::ask_cached(session_ptr s, outgoing_call& what, 
 }
 
 void client_engine::notify(std::string_view method, const json::value& params) {
-    if (!current_ || !current_->open()) return;
+    if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: the parameters are an object");
+    if (!in_use()) return;
+    if (current_->peer().core().waiting_for(0) >= options.limits.out_queue) {
+        return log(log_level::warning, "the server reads too slowly; not sent: " + rpc::printable(method));
+    }
     json::value given = params;
     if (current_->modern()) {
         json::value meta = given["_meta"];

@@ -47,20 +47,30 @@ client_options made_fit(client_options o) {
     return o;
 }
 
-task<void> end_of_patience(std::shared_ptr<event> closing) { co_await *closing; }
+// What was found out about an origin holds for every client of this process. Whatever else is asked each time, which costs little.
+std::shared_ptr<era_memory> memory_for(const client_options& o, const client_side::connector& where) {
+    if (o.eras) return o.eras;
+    if (!where.is_http()) return std::make_shared<era_memory>();
+    static const std::shared_ptr<era_memory> of_all = std::make_shared<era_memory>();
+    return of_all;
+}
 
 }  // namespace
 
 /// Whoever comes while somebody connects waits for what comes of it.
 struct client_engine::attempt {
+    explicit attempt(std::uint64_t c) noexcept : closings(c) {}
+    const std::uint64_t closings;  // when it began
+    event pause_over;              // of a restart: there is no need to wait for its time
     event done;
     std::exception_ptr failure;  // none, though not connected: whoever tried was cancelled, the next one tries
+
+    static task<void> pause(std::shared_ptr<attempt> self) { co_await self->pause_over; }
 };
 
 client_engine::client_engine(std::shared_ptr<loop> l, std::shared_ptr<client_side::connector> c, client_options o)
     : on(std::move(l)), where(std::move(c)), options(made_fit(std::move(o))), cache(options.cache),
-      eras_(options.eras ? options.eras : std::make_shared<era_memory>()), roots_(options.roots),
-      level_(options.level) {}
+      eras_(memory_for(options, *where)), roots_(options.roots), level_(options.level) {}
 
 client_engine::~client_engine() {
     if (workers_) workers_->shut_down(options.limits.cleanup_grace);
@@ -124,23 +134,26 @@ task<void> client_engine::connect() {
     if (ended_) throw_not_connected();
     if (closed_) {
         closed_ = false;
-        close_requested_ = std::make_shared<event>();
         connect_stop_ = std::stop_source();
     }
     co_await reach_once();
+    worked();
 }
 
 task<void> client_engine::reach_once() {
     auto self = shared_from_this();
+    const std::uint64_t since = closings_;
     for (;;) {
-        if (current_ && current_->open()) co_return;
+        if (in_use()) co_return;
+        if (closings_ != since) throw keel::error(error_kind::closed, "closed while connecting");
         if (closed_) throw_not_connected();
         if (auto other = attempt_) {
             co_await other->done;
-            if (other->failure) std::rethrow_exception(other->failure);
+            // One that was on its way out when we came says nothing to us.
+            if (other->failure && other->closings == since) std::rethrow_exception(other->failure);
             continue;
         }
-        auto mine = std::make_shared<attempt>();
+        auto mine = std::make_shared<attempt>(since);
         attempt_ = mine;
         bounded_run<session_ptr> run(open(), options.connect_timeout, connect_stop_.get_token());
         session_ptr made;
@@ -160,8 +173,15 @@ task<void> client_engine::reach_once() {
             mine->failure = std::current_exception();
         }
         attempt_ = nullptr;
-        if (made && made->open()) adopt(made);
-        else if (made) mine->failure = std::make_exception_ptr(keel::error(error_kind::closed, made->cause()));
+        if (made && closings_ != since) {
+            made->close();
+            mine->failure = std::make_exception_ptr(keel::error(error_kind::closed, "closed while connecting"));
+        } else if (made && made->open()) {
+            adopt(made);
+        } else if (made) {
+            std::string why = made->cause().empty() ? "connection closed" : made->cause();
+            mine->failure = std::make_exception_ptr(keel::error(error_kind::closed, why));
+        }
         mine->done.set();
         if (cancelled_by_caller) throw cancelled();
         if (mine->failure) std::rethrow_exception(mine->failure);
@@ -177,11 +197,13 @@ void client_engine::adopt(const session_ptr& s) {
     s->adopted = true;
     was_connected_ = true;
     connected_.store(true, std::memory_order_release);
+    if (auto waiting = restart_) waiting->pause_over.set();
 }
 
 void client_engine::session_begun(const session_ptr& s) {
     std::erase_if(sessions_, [](const std::weak_ptr<session>& each) { return each.expired(); });
     sessions_.push_back(s);
+    s->closings = attempt_ ? attempt_->closings : closings_;
 }
 
 void client_engine::abandon() noexcept {
@@ -191,10 +213,13 @@ void client_engine::abandon() noexcept {
     current_.reset();
 }
 
+void client_engine::connection_lost(const session& which) noexcept {
+    if (current_.get() == &which) connected_.store(false, std::memory_order_release);
+}
+
 void client_engine::session_ended(session& which, const std::string& cause) {
     if (!which.adopted) return;
     if (current_.get() == &which) {
-        connected_.store(false, std::memory_order_release);
         last_cause_ = cause;
         // What was kept may have been changed meanwhile by a server that could not tell us.
         cache.clear();
@@ -203,21 +228,22 @@ void client_engine::session_ended(session& which, const std::string& cause) {
     if (!options.on_disconnected) return;
     disconnection how;
     how.cause = cause;
-    how.will_restart = !closed_ && options.restart.attempts > failed_restarts_;
+    how.will_restart = !closed_ && !which.closing() && options.restart.attempts > failed_restarts_;
     contain("callback for the end of the connection", [&] { options.on_disconnected(how); });
 }
 
 task<void> client_engine::close() {
     auto self = shared_from_this();
     closed_ = true;
+    const std::uint64_t mine = ++closings_;
     connect_stop_.request_stop();
-    auto requested = close_requested_;
-    requested->set();
+    if (auto waiting = restart_) waiting->pause_over.set();
     if (auto running = attempt_) co_await running->done;
     // Also those that never became the client's: what is behind them may still be on its way out.
     std::vector<session_ptr> all;
     for (const auto& each : sessions_) {
-        if (auto s = each.lock()) all.push_back(std::move(s));
+        // Not what a connect() after this has begun.
+        if (auto s = each.lock(); s && s->closings < mine) all.push_back(std::move(s));
     }
     for (const session_ptr& s : all) s->close();
     for (const session_ptr& s : all) co_await s->told;
@@ -235,35 +261,78 @@ client_engine::session_ptr client_engine::in_use() const noexcept {
     return current_ && current_->open() ? current_ : nullptr;
 }
 
-task<client_engine::session_ptr> client_engine::ready() {
-    if (current_ && current_->open()) co_return current_;
+task<client_engine::session_ptr> client_engine::ready(time_point due) {
+    if (session_ptr s = in_use()) co_return s;
     auto self = shared_from_this();
-    if (attempt_ && !closed_) {
-        co_await reach_once();
-        if (session_ptr s = in_use()) co_return s;
-        throw_not_connected();
+    duration left = due == time_point::max() ? duration::max() : due - on->now();
+    bounded_run<session_ptr> run(connected_again(), left, {});
+    try {
+        co_return co_await run;
+    } catch (const cancelled&) {
+        if (run.how() != given_up::late) throw;
     }
-    if (!was_connected_ || closed_ || options.restart.attempts == 0) throw_not_connected();
+    throw keel::error(error_kind::timed_out, "not connected in time: " + where->describe());
+}
+
+/// Waits for whoever connects or restarts. With nobody at it, and a policy that wants it, this one does.
+task<client_engine::session_ptr> client_engine::connected_again() {
+    auto self = shared_from_this();
+    const std::uint64_t since = closings_;
+    std::exception_ptr failure;
     for (;;) {
-        if (failed_restarts_ >= options.restart.attempts) throw_not_connected();
-        constexpr duration longest = std::chrono::seconds(30);
-        if (unsigned before = failed_restarts_++; before > 0) {
-            duration wait = options.restart.first_wait;
-            for (unsigned i = 1; i < before && wait < longest; ++i) wait *= 2;
-            co_await ended_within(std::min(wait, longest), end_of_patience(close_requested_));
-            if (closed_) throw_not_connected();
+        if (session_ptr s = in_use()) co_return s;
+        bool closed = closed_ || closings_ != since;
+        if (auto other = restart_ ? restart_ : attempt_; other && !closed) {
+            co_await other->done;
+            failure = other->closings == since ? other->failure : nullptr;
+            continue;
         }
-        std::exception_ptr failure;
-        try {
-            co_await reach_once();
-        } catch (const keel::error&) {
-            failure = std::current_exception();
-        } catch (const std::system_error&) {
-            failure = std::current_exception();
+        if (closed || !was_connected_ || failed_restarts_ >= options.restart.attempts) {
+            if (failure) std::rethrow_exception(failure);
+            throw_not_connected();
         }
-        if (current_ && current_->open()) co_return current_;
-        if (failure && failed_restarts_ >= options.restart.attempts) std::rethrow_exception(failure);
+        failure = co_await restart_once();
     }
+}
+
+task<std::exception_ptr> client_engine::restart_once() {
+    auto self = shared_from_this();
+    auto mine = std::make_shared<attempt>(closings_);
+    restart_ = mine;
+    bool counted = false;
+    bool cancelled_by_caller = false;
+    try {
+        if (duration left = restart_at_ - on->now(); left > duration::zero()) {
+            co_await ended_within(left, attempt::pause(mine));
+        }
+        if (closings_ == mine->closings && !in_use()) {
+            ++failed_restarts_;
+            counted = true;
+            co_await reach_once();
+        }
+    } catch (const cancelled&) {
+        cancelled_by_caller = true;
+    } catch (const std::exception&) {
+        mine->failure = std::current_exception();
+    }
+    restart_ = nullptr;
+    if (counted && cancelled_by_caller) {
+        if (failed_restarts_ > 0) --failed_restarts_;  // nobody knows what would have come of it
+    } else if (counted && failed_restarts_ > 0) {
+        constexpr duration longest = std::chrono::seconds(30);
+        duration wait = options.restart.first_wait;
+        for (unsigned i = 1; i < failed_restarts_ && wait < longest; ++i) wait *= 2;
+        restart_at_ = after(on->now(), std::min(wait, longest));
+    }
+    mine->done.set();
+    if (cancelled_by_caller) throw cancelled();
+    co_return mine->failure;
+}
+
+// The server has answered, or somebody has connected by hand: whatever failed before is forgotten.
+void client_engine::worked() noexcept {
+    failed_restarts_ = 0;
+    restart_at_ = {};
 }
 
 worker_pool& client_engine::workers() {

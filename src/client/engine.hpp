@@ -15,6 +15,7 @@
 #include <cxxabi.h>
 
 #include <atomic>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -40,7 +41,8 @@ struct outgoing_call {
     std::string_view name = {};  // for HTTP: what is called, read or got
     call_options how = {};
     bool progress = true;
-    std::string_view feature = {};  // what a server must have declared to be asked this (LIFE-04); "": nothing
+    std::string_view feature = {};       // what a server must have declared to be asked this (LIFE-04); "": nothing
+    time_point due = time_point::max();  // of the whole call, in which this may be one request of several
 };
 
 /// Everything on its loop, except what says otherwise. Tasks of it keep it alive themselves.
@@ -76,12 +78,14 @@ public:
     /// The client is gone: nobody connects any more.
     void end() noexcept { ended_ = true; }
     /// The connection to use: the one there is, or a new one if the policy says so. Throws keel::error of kind closed.
-    task<session_ptr> ready();
+    task<session_ptr> ready(time_point due = time_point::max());
     /// The one there is, if it can be used; null otherwise.
     session_ptr in_use() const noexcept;
     void session_begun(const session_ptr& s);
     /// The loop has ended before the client: lets go of what would have ended on it.
     void abandon() noexcept;
+    /// Nothing can be asked on it any more, though it may not have ended yet.
+    void connection_lost(const session& which) noexcept;
     void session_ended(session& which, const std::string& cause);
     void renew_session(session_ptr which);
 
@@ -100,8 +104,13 @@ public:
     // ---- features (features.cpp) ----
     /// `arguments` are those of `members` once more, where they may be needed for headers.
     task<tool_result> call_tool(std::string name, std::string members, json::value arguments, call_options how);
+    struct whole_list {
+        time_point due;
+        std::size_t bytes = 0;  // of the pages so far
+    };
+    /// `part_of`: what this page is one of.
     template <class T>
-    task<page<T>> list_page(std::optional<std::string> cursor, call_options how);
+    task<page<T>> list_page(std::optional<std::string> cursor, call_options how, whole_list* part_of = nullptr);
     template <class T>
     task<std::vector<T>> list_all(call_options how);
     task<std::vector<resource_contents>> read_resource(std::string uri, call_options how);
@@ -133,6 +142,10 @@ private:
     enum class verdict : unsigned char { modern, legacy };
 
     task<void> reach_once();  // connects unless somebody is at it; then waits for that
+    task<session_ptr> connected_again();
+    task<std::exception_ptr> restart_once();  // with what it failed, if it did
+    void worked() noexcept;
+    time_point due_of(const call_options& how) const noexcept;
     task<session_ptr> open();
     task<session_ptr> open(session_ptr& tried);
     task<session_ptr> reach();
@@ -156,14 +169,17 @@ private:
     std::shared_ptr<era_memory> eras_;
     session_ptr current_;
     std::shared_ptr<attempt> attempt_;
+    std::shared_ptr<attempt> restart_;  // the pause before it included
     bool was_connected_ = false;
     bool closed_ = false;  // by us: the next call does not restart
     bool ended_ = false;
-    std::shared_ptr<event> close_requested_ = std::make_shared<event>();
+    std::uint64_t closings_ =
+        0;  // how often a close was asked for: whoever waits can tell that there was one meanwhile
     std::stop_source connect_stop_;
     std::vector<std::weak_ptr<session>> sessions_;  // that are not over
     std::string last_cause_;
-    unsigned failed_restarts_ = 0;
+    unsigned failed_restarts_ = 0;  // those included that no call has worked after
+    time_point restart_at_{};       // not before
     std::unique_ptr<worker_pool> workers_;
     std::deque<std::string> open_elicitations_;  // URLs that a user was sent to and that are not complete
 

@@ -8,11 +8,15 @@
 
 #include <keel/context.hpp>
 
+#include <algorithm>
 #include <set>
 
 namespace keel::detail {
 
 namespace {
+
+/// What the pages of a list that is asked for as a whole may take together, in memory and about.
+constexpr std::size_t most_of_a_list = 64 * 1024 * 1024;
 
 template <class Result>
 Result read(const json::value& from) {
@@ -92,27 +96,35 @@ struct list_traits<prompt> {
 // ---- lists ----
 
 template <class T>
-task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_options how) {
+task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_options how, whole_list* part_of) {
     auto self = shared_from_this();
     using traits = list_traits<T>;
     outgoing_call what;
     what.method = traits::method;
     what.feature = traits::feature;
+    what.due = part_of ? part_of->due : due_of(how);
     what.how = std::move(how);
     json::value params;
     if (cursor) {
         append(what.members, "cursor", *cursor);
         params.set("cursor", *cursor);
     }
-    session_ptr s = co_await ready();
+    session_ptr s = co_await ready(what.due);
+    const std::uint64_t asked_at = tools.moment();
     json::value result = co_await ask_cached(s, what, std::move(params));
+    if (part_of) {
+        part_of->due = what.due;
+        part_of->bytes += client_side::footprint(result);
+    }
     auto said = read<typename traits::result>(result);
     page<T> p;
     p.items = std::move(traits::items(said));
     p.next = std::move(said.next_cursor);
     if constexpr (std::is_same_v<T, tool>) {
-        tools.take(p.items, s->modern() && s->via().is_http(),
-                   [this](std::string_view text) { log(log_level::warning, text); });
+        // A list that has changed since it was asked for is given to whoever wanted it, but not learned.
+        tools.take(
+            p.items, s->modern() && s->via().is_http(),
+            [this](std::string_view text) { log(log_level::warning, text); }, tools.moment() == asked_at);
     }
     co_return p;
 }
@@ -120,19 +132,27 @@ task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_o
 template <class T>
 task<std::vector<T>> client_engine::list_all(call_options how) {
     auto self = shared_from_this();
+    whole_list whole;
+    whole.due = due_of(how);
     for (bool again = false;; again = true) {
         std::vector<T> all;
         std::set<std::string> seen;
         std::optional<std::string> cursor;
         bool refused = false;
+        whole.bytes = 0;
         for (unsigned pages = 0;; ++pages) {
             if (pages >= options.max_pages) {
                 throw keel::error(error_kind::unavailable,
                                   "the list has more than " + std::to_string(pages) + " pages");
             }
+            if (whole.bytes >= most_of_a_list) {
+                throw keel::error(error_kind::unavailable, "the list takes more than " +
+                                                               std::to_string(most_of_a_list >> 20) +
+                                                               " MiB: ask for its pages one at a time");
+            }
             page<T> p;
             try {
-                p = co_await list_page<T>(cursor, how);
+                p = co_await list_page<T>(cursor, how, &whole);
             } catch (const keel::error& e) {
                 // What the cursor pointed at is gone: from the beginning, once (CACHE-10).
                 refused =
@@ -151,11 +171,11 @@ task<std::vector<T>> client_engine::list_all(call_options how) {
     }
 }
 
-template task<page<tool>> client_engine::list_page<tool>(std::optional<std::string>, call_options);
-template task<page<resource>> client_engine::list_page<resource>(std::optional<std::string>, call_options);
+template task<page<tool>> client_engine::list_page<tool>(std::optional<std::string>, call_options, whole_list*);
+template task<page<resource>> client_engine::list_page<resource>(std::optional<std::string>, call_options, whole_list*);
 template task<page<resource_template>> client_engine::list_page<resource_template>(std::optional<std::string>,
-                                                                                   call_options);
-template task<page<prompt>> client_engine::list_page<prompt>(std::optional<std::string>, call_options);
+                                                                                   call_options, whole_list*);
+template task<page<prompt>> client_engine::list_page<prompt>(std::optional<std::string>, call_options, whole_list*);
 template task<std::vector<tool>> client_engine::list_all<tool>(call_options);
 template task<std::vector<resource>> client_engine::list_all<resource>(call_options);
 template task<std::vector<resource_template>> client_engine::list_all<resource_template>(call_options);
@@ -195,9 +215,11 @@ tool_result read_tool_result(const json::value& from) {
 task<tool_result> client_engine::call_tool(std::string name, std::string members, json::value arguments,
                                            call_options how) {
     auto self = shared_from_this();
+    const time_point due = due_of(how);
     session_ptr s = in_use();
-    if (!s) s = co_await ready();
+    if (!s) s = co_await ready(due);
     outgoing_call what;
+    what.due = due;
     what.method = "tools/call";
     what.feature = "tools";
     what.name = name;
@@ -228,6 +250,7 @@ task<tool_result> client_engine::call_tool(std::string name, std::string members
         fresh.headers.assign(what.how.headers.begin(),
                              what.how.headers.begin() + static_cast<std::ptrdiff_t>(own_headers));
         fresh.from_cache = false;
+        if (what.due != time_point::max()) fresh.total = std::max<duration>(what.due - on->now(), duration(1));
         co_await list_all<tool>(std::move(fresh));
     }
 }
@@ -238,11 +261,12 @@ task<std::vector<resource_contents>> client_engine::read_resource(std::string ur
     what.method = "resources/read";
     what.feature = "resources";
     what.name = uri;
+    what.due = due_of(how);
     what.how = std::move(how);
     append(what.members, "uri", uri);
     json::value params;
     params.set("uri", uri);
-    session_ptr s = co_await ready();
+    session_ptr s = co_await ready(what.due);
     json::value result = co_await ask_cached(std::move(s), what, std::move(params));
     co_return read<protocol::read_resource_result>(result).contents;
 }
@@ -254,10 +278,11 @@ task<prompt_result> client_engine::get_prompt(std::string name, std::map<std::st
     what.method = "prompts/get";
     what.feature = "prompts";
     what.name = name;
+    what.due = due_of(how);
     what.how = std::move(how);
     append(what.members, "name", name);
     if (!arguments.empty()) append(what.members, "arguments", keel::encode(arguments));
-    session_ptr s = co_await ready();
+    session_ptr s = co_await ready(what.due);
     json::value result = co_await ask_in_rounds(std::move(s), what);
     auto said = read<protocol::get_prompt_result>(result);
     prompt_result r;
@@ -273,6 +298,7 @@ task<completion> client_engine::complete(bool of_prompt, std::string which, std:
     outgoing_call what;
     what.method = "completion/complete";
     what.feature = "completions";
+    what.due = due_of(how);
     what.how = std::move(how);
     json::value ref;
     ref.set("type", of_prompt ? "ref/prompt" : "ref/resource");
@@ -282,7 +308,7 @@ task<completion> client_engine::complete(bool of_prompt, std::string which, std:
     asked.set("name", argument);
     asked.set("value", value);
     append(what.members, "argument", asked);
-    session_ptr s = co_await ready();
+    session_ptr s = co_await ready(what.due);
     if (!others.empty() && s->revision() >= protocol::revision::r2025_06_18) {
         json::value context;
         context.set("arguments", keel::encode(others));
@@ -296,9 +322,11 @@ task<completion> client_engine::complete(bool of_prompt, std::string which, std:
 
 task<void> client_engine::ping(call_options how) {
     auto self = shared_from_this();
-    session_ptr s = co_await ready();
+    const time_point due = due_of(how);
+    session_ptr s = co_await ready(due);
     outgoing_call what;
     what.method = s->modern() ? "server/discover" : "ping";
+    what.due = due;
     what.how = std::move(how);
     what.progress = false;
     co_await ask_in_rounds(std::move(s), what);
@@ -332,10 +360,11 @@ task<json::value> client_engine::request(std::string method, json::value params,
     auto self = shared_from_this();
     outgoing_call what;
     what.method = method;
+    what.due = due_of(how);
     what.how = std::move(how);
     what.members = members_of(params, what.how.meta);
     if (auto name = protocol::name_for(method, params)) what.name = *name;
-    session_ptr s = co_await ready();
+    session_ptr s = co_await ready(what.due);
     add_mirrored(*s, what, params);
     const json::value result = co_await ask_in_rounds(std::move(s), what);
     co_return result;  // a copy: what was borrowed does not leave the house
@@ -346,10 +375,11 @@ task<request_round> client_engine::request_once(std::string method, json::value 
     auto self = shared_from_this();
     outgoing_call what;
     what.method = method;
+    what.due = due_of(how);
     what.how = std::move(how);
     what.members = members_of(params, what.how.meta);
     if (auto name = protocol::name_for(method, params)) what.name = *name;
-    session_ptr s = co_await ready();
+    session_ptr s = co_await ready(what.due);
     add_mirrored(*s, what, params);
     co_return co_await ask_once(std::move(s), what, std::move(answers));
 }

@@ -51,7 +51,13 @@ task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<l
         if (e.kind() == error_kind::cancelled && l->acknowledged) {
             l->state->finish(subscription_end::ended);
         } else {
-            if (!l->acknowledged) l->failure = std::current_exception();
+            // To the caller that kind means that it has given up itself; this is the server's doing.
+            if (!l->acknowledged && e.kind() == error_kind::cancelled) {
+                keel::error why(error_kind::unavailable, "the server has ended the subscription at once");
+                l->failure = std::make_exception_ptr(why);
+            } else if (!l->acknowledged) {
+                l->failure = std::current_exception();
+            }
             l->state->finish(s->closing() ? subscription_end::ended : subscription_end::lost, e.what());
         }
     }
@@ -66,6 +72,9 @@ task<subscription> client_engine::subscribe(subscription_request what) {
     if (!what.tools && !what.prompts && !what.resources && what.uris.empty()) {
         throw std::invalid_argument("keel: a subscription to nothing");
     }
+    for (const std::string& each : what.uris) {
+        if (!json::is_utf8(each)) throw std::invalid_argument("keel: the URI of a resource is not UTF-8");
+    }
     session_ptr s = co_await ready();
     if (s->listens.size() + s->subscribers.size() >= most_subscriptions) {
         throw keel::error(error_kind::unavailable, "too many subscriptions on one connection");
@@ -75,6 +84,7 @@ task<subscription> client_engine::subscribe(subscription_request what) {
 }
 
 task<subscription> client_engine::listen(session_ptr s, subscription_request what) {
+    std::string filter = filter_of(what);
     auto l = std::make_shared<listening>(*on);
     l->state = std::make_shared<subscription_state>();
     s->listens.push_back(l);
@@ -85,7 +95,11 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
             if (auto held = weak.lock()) held->line.stop();
         });
     });
-    start(l->line, run_listen(s, l, filter_of(what)), [s, l](outcome<void>) {
+    start(l->line, run_listen(s, l, std::move(filter)), [s, l](outcome<void> o) {
+        if (o.index() == 0) {  // no memory, say
+            if (!l->acknowledged) l->failure = std::get<0>(o);
+            l->state->finish(subscription_end::lost, "the subscription has failed");
+        }
         s->listens.remove(l);
         l->answered.set();
     });
@@ -132,7 +146,18 @@ task<subscription> client_engine::subscribe_each(session_ptr s, subscription_req
         outgoing_call subscribe;
         subscribe.method = "resources/subscribe";
         subscribe.members = R"("uri":)" + json::to_string(uri);
-        co_await ask(s, subscribe);
+        // Until it has said no it may have said yes, whether or not we are there to hear it.
+        s->asked_uris.insert(uri);
+        auto answered = [&] {
+            if (auto asked = s->asked_uris.find(uri); asked != s->asked_uris.end()) s->asked_uris.erase(asked);
+        };
+        try {
+            co_await ask(s, subscribe);
+        } catch (const keel::error& e) {
+            if (e.kind() == error_kind::rejected || e.kind() == error_kind::unavailable) answered();
+            throw;
+        }
+        answered();
         if (s->subscribed_uris.contains(uri)) s->granted_uris.insert(uri);
     }
     co_return made;
@@ -146,8 +171,8 @@ void client_engine::drop_subscriber(session_ptr s, const subscription_state* whi
             auto found = s->subscribed_uris.find(uri);
             if (found == s->subscribed_uris.end() || --found->second > 0) continue;
             s->subscribed_uris.erase(found);
-            s->granted_uris.erase(uri);
-            unwanted.push_back(uri);
+            bool granted = s->granted_uris.erase(uri) > 0;
+            if (s->asked_uris.erase(uri) > 0 || granted) unwanted.push_back(uri);
         }
         at->state->finish(subscription_end::ended);
         s->subscribers.erase(at);

@@ -49,6 +49,22 @@ std::string joined(const versions& all) {
                       "no revision of the protocol in common: the server speaks " + joined(theirs));
 }
 
+// A server that is elsewhere, or in trouble, has said nothing about itself.
+bool says_nothing(const keel::error& e) noexcept {
+    int status = e.http_status();
+    return (status >= 300 && status < 400) || status >= 500;
+}
+
+// Where no other era was asked for. Whether it is of an older one, or has a reason of its own, only it can tell.
+[[noreturn]] void throw_refused(const keel::error& e) {
+    keel::error why(error_kind::unavailable,
+                    "the server does not introduce itself in 2026-07-28, and nothing else was asked for: " +
+                        rpc::printable(e.what(), 500),
+                    e.code());
+    why.set_http_status(e.http_status());
+    throw why;
+}
+
 /// A session that does not become the client's is ended again.
 class until_adopted {
 public:
@@ -142,8 +158,11 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
             co_await shake_hands_with_fallback(s);
         } catch (const keel::error& e) {
             bool modern_after_all = e.code() == error_code::unsupported_protocol_version;
-            // What was remembered holds no more, or the server was slow to answer our question.
-            bool again = automatic && !probed_again && (modern_after_all || !ask_first);
+            // What was remembered holds no more, or the server was slow to answer our question. That it could not be reached, or was
+            // in trouble, says nothing about it.
+            bool no_legacy =
+                (e.kind() == error_kind::rejected && !says_nothing(e)) || e.kind() == error_kind::bad_message;
+            bool again = automatic && !probed_again && (modern_after_all || (!ask_first && no_legacy));
             if (!again) throw;
             failure = std::current_exception();
         }
@@ -180,17 +199,15 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
             result = co_await rpc::peer::ask_text(s->shared_peer(), "server/discover", params, how);
         } catch (const keel::error& e) {
             // Without another era to turn to, what went wrong is what went wrong.
-            int status = e.http_status();
-            // A server that is elsewhere, or in trouble, has said nothing about itself.
-            bool says_nothing = (status >= 300 && status < 400) || status >= 500;
-            bool proper_refusal = e.kind() == error_kind::rejected && !says_nothing;
+            bool proper_refusal = e.kind() == error_kind::rejected && !says_nothing(e);
             if (options.mode != protocol_mode::automatic && !proper_refusal) throw;
             switch (e.kind()) {
                 case error_kind::rejected: {
                     int code = e.code();
                     if (code == error_code::header_mismatch || code == error_code::missing_client_capability) throw;
                     if (code != error_code::unsupported_protocol_version) {
-                        if (says_nothing) throw;
+                        if (says_nothing(e)) throw;
+                        if (options.mode == protocol_mode::modern) throw_refused(e);
                         co_return verdict::legacy;
                     }
                     offered = texts(e.data()["supported"]);

@@ -37,15 +37,6 @@ bool is_usual_meta(const json::value& meta) noexcept {
     });
 }
 
-/// Roughly what a value takes in memory.
-std::size_t footprint(const json::value& v) noexcept {
-    std::size_t sum = sizeof v;
-    if (auto text = v.if_string()) return sum + text->size();
-    for (const json::value& each : v.items()) sum += footprint(each);
-    for (const json::member& each : v.members()) sum += footprint(each.name) + footprint(each.content);
-    return sum;
-}
-
 /// Nothing: it is stale at once. Servers say what they like here: nothing, negative numbers, fractions, 1e300.
 std::optional<time_point> fresh_until(const json::value& result, time_point received) noexcept {
     const double ttl = result["ttlMs"].if_double().value_or(0);
@@ -56,6 +47,14 @@ std::optional<time_point> fresh_until(const json::value& result, time_point rece
 }
 
 }  // namespace
+
+std::size_t footprint(const json::value& v) noexcept {
+    std::size_t sum = sizeof v;
+    if (auto text = v.if_string()) return sum + text->size();
+    for (const json::value& each : v.items()) sum += footprint(each);
+    for (const json::member& each : v.members()) sum += footprint(each.name) + footprint(each.content);
+    return sum;
+}
 
 response_cache::response_cache(const cache_settings& bounds) : bounds_(bounds) {}
 

@@ -19,6 +19,9 @@
 
 namespace keel::client_side {
 
+/// Roughly what a value takes in memory.
+std::size_t footprint(const json::value& v) noexcept;
+
 /// Of one client; on its loop only.
 ///
 ///     auto asked = cache.moment();                       // before the request is sent

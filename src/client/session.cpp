@@ -171,6 +171,7 @@ void session::end_subscriptions(const std::string& why) {
     auto all = std::exchange(subscribers, {});
     subscribed_uris.clear();
     granted_uris.clear();
+    asked_uris.clear();
     for (const auto& each : all) {
         each.state->finish(closing_ ? subscription_end::ended : subscription_end::lost, why);
     }
@@ -178,7 +179,12 @@ void session::end_subscriptions(const std::string& why) {
 
 // ---- the end ----
 
+void session::on_turn_end() noexcept {
+    if (peer_ && peer_->core().closing()) engine_->connection_lost(*this);
+}
+
 void session::on_closed(std::string_view cause, std::size_t) {
+    engine_->connection_lost(*this);
     keep_alive_.end();
     gone_.request_stop();
     cause_ = cause;

@@ -48,7 +48,8 @@ public:
     void close();
     /// Its loop has ended, and nothing of it will ever be called again.
     void abandon() noexcept { self_.reset(); }
-    bool open() const noexcept { return peer_ && !peer_->closed() && !closing_; }
+    /// Not once its end has begun: what was read last may still be being cleaned up then.
+    bool open() const noexcept { return peer_ && !peer_->core().closing() && !closing_; }
 
     rpc::peer& peer() const noexcept { return *peer_; }
     const std::shared_ptr<rpc::peer>& shared_peer() const noexcept { return peer_; }
@@ -73,6 +74,7 @@ public:
     std::list<legacy_subscriber> subscribers;
     std::map<std::string, std::size_t> subscribed_uris;  // and how many want them
     std::set<std::string> granted_uris;                  // the server has said yes
+    std::multiset<std::string> asked_uris;               // it was asked, and has not said no: one for each request
     void tell(const change& what, const json::value& params);
     void acknowledge(const json::value& params);
 
@@ -80,7 +82,8 @@ public:
     event over;
     /// Set after that, when the program has been told.
     event told;
-    bool adopted = false;  // it was the client's own: its end is told
+    bool adopted = false;        // it was the client's own: its end is told
+    std::uint64_t closings = 0;  // as many had been asked for when the attempt began that made it
     bool closing() const noexcept { return closing_; }
     /// Fires when the connection is gone: for what waits for something else than an answer of the server.
     std::stop_token gone() const noexcept { return gone_.get_token(); }
@@ -93,6 +96,7 @@ private:
     void on_request(rpc::peer& p, rpc::serial request, std::string_view method, const json::value* params) override;
     void on_notification(rpc::peer& p, std::string_view method, const json::value* params) override;
     void on_report(std::string_view text) override;
+    void on_turn_end() noexcept override;
     void on_closed(std::string_view cause, std::size_t abandoned) override;
     void on_session_lost() override;
     void on_gap() override;

@@ -1,5 +1,7 @@
 #include "client/tool_book.hpp"
 
+#include "client/response_cache.hpp"
+
 #include <keel/error.hpp>
 
 #include <cmath>
@@ -45,13 +47,13 @@ std::optional<std::int64_t> whole_number(const json::value& v) noexcept {
 
 }  // namespace
 
-void tool_book::take(std::vector<tool>& page, bool mirrored, const reporter& report) {
+void tool_book::take(std::vector<tool>& page, bool mirrored, const reporter& report, bool learn) {
     std::erase_if(page, [&](const tool& t) {
         known_tool learned;
         if (mirrored) {
             auto found = protocol::mirrored_parameters(t.input_schema);
             if (auto* wrong = std::get_if<protocol::mirrored_schema_error>(&found)) {
-                tools_.erase(t.name);
+                if (learn) drop(t.name);
                 if (report) report("the tool " + quoted(t.name) + " cannot be used over HTTP: " + wrong->what);
                 return true;
             }
@@ -59,15 +61,46 @@ void tool_book::take(std::vector<tool>& page, bool mirrored, const reporter& rep
                 learned.mirrored.push_back({spelled_header(t.input_schema, p.path), std::move(p.path)});
             }
         }
+        if (!learn) return false;
         learned.promised = t.output_schema;
-        if (tools_.size() < max_tools || tools_.contains(t.name)) {
-            tools_.insert_or_assign(t.name, std::move(learned));
-        } else if (!std::exchange(full_, true) && report) {
-            report("the server has more than " + std::to_string(max_tools) +
-                   " tools: results of the others are not checked");
-        }
+        keep(t.name, std::move(learned), report);
         return false;
     });
+}
+
+void tool_book::keep(const std::string& name, known_tool learned, const reporter& report) {
+    drop(name);
+    if (tools_.size() >= max_tools) {
+        return say_full("the server has more than " + std::to_string(max_tools) + " tools", report);
+    }
+    learned.bytes = sizeof(known_tool) + name.size();
+    for (const parameter& p : learned.mirrored) {
+        learned.bytes += sizeof p + p.header.size();
+        for (const std::string& step : p.path) learned.bytes += sizeof step + step.size();
+    }
+    const std::size_t promised = learned.promised.is_null() ? 0 : footprint(learned.promised);
+    const bool fits = bytes_ + learned.bytes + promised <= max_bytes;
+    if (fits) learned.bytes += promised;
+    else learned.promised = json::value();
+    const bool fits_without = bytes_ + learned.bytes <= max_bytes;
+    if (!fits) {
+        say_full("what the server says of its tools takes more than " + std::to_string(max_bytes >> 20) + " MiB",
+                 report);
+    }
+    if (!fits_without) return;
+    bytes_ += learned.bytes;
+    tools_.emplace(name, std::move(learned));
+}
+
+void tool_book::drop(const std::string& name) {
+    auto known = tools_.find(name);
+    if (known == tools_.end()) return;
+    bytes_ -= known->second.bytes;
+    tools_.erase(known);
+}
+
+void tool_book::say_full(const std::string& why, const reporter& report) {
+    if (!std::exchange(full_, true) && report) report(why + ": results of the others are not checked");
 }
 
 tool_book::header_list tool_book::headers_for(std::string_view name, const json::value& arguments) const {

@@ -9,6 +9,7 @@
 #include <keel/types.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -27,10 +28,15 @@ public:
 
     /// More are not remembered: their results are not checked, and their calls carry no headers.
     static constexpr std::size_t max_tools = 10'000;
+    /// What is remembered may take this much in all, about. Beyond it no more output schemas are kept: such results are not checked.
+    static constexpr std::size_t max_bytes = 16 * 1024 * 1024;
 
     /// Learns a page. `mirrored`: over HTTP with 2026-07-28, where arguments go into headers too. Tools whose annotations for that are
-    /// wrong are then taken out of the page, and reported with the reason (HDR-12, HDR-17).
-    void take(std::vector<tool>& page, bool mirrored, const reporter& report);
+    /// wrong are then taken out of the page, and reported with the reason (HDR-12, HDR-17). `learn` false does only that: it is an
+    /// older list than the one that was forgotten.
+    void take(std::vector<tool>& page, bool mirrored, const reporter& report, bool learn = true);
+    /// Another one after each forget.
+    std::uint64_t moment() const noexcept { return moment_; }
     bool knows(std::string_view name) const { return tools_.contains(name); }
     std::size_t size() const noexcept { return tools_.size(); }
 
@@ -45,7 +51,9 @@ public:
 
     void forget() noexcept {
         tools_.clear();
+        bytes_ = 0;
         full_ = false;
+        ++moment_;
     }
 
 private:
@@ -57,9 +65,16 @@ private:
         std::vector<parameter> mirrored;
         json::value promised;  // until it is first needed: few of a server's tools are ever called
         schema output;
+        std::size_t bytes = 0;
     };
 
+    void keep(const std::string& name, known_tool learned, const reporter& report);
+    void drop(const std::string& name);
+    void say_full(const std::string& why, const reporter& report);
+
     std::map<std::string, known_tool, std::less<>> tools_;
+    std::size_t bytes_ = 0;  // of all of them
+    std::uint64_t moment_ = 0;
     bool full_ = false;  // and that has been reported
 };
 

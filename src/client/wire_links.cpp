@@ -10,6 +10,8 @@
 #include <keel/server_target.hpp>
 #include <keel/transport.hpp>
 
+#include <cstdint>
+
 namespace keel {
 
 namespace client_side {
@@ -129,7 +131,31 @@ public:
         for (const std::string& each : what_.arguments) text += " " + each;
         return text;
     }
-    std::string identity() const override { return "child " + describe(); }
+    /// Everything that makes it the child it is. What its environment says may be a secret: only its sum is told.
+    std::string identity() const override {
+        std::string text = "child";
+        auto add = [&](std::string_view part) {
+            text += ' ';
+            if (!json::write_string(text, part)) text.append("'").append(part).append("'");
+        };
+        add(what_.command);
+        for (const std::string& each : what_.arguments) add(each);
+        if (!what_.directory.empty()) {
+            text += " in";
+            add(what_.directory);
+        }
+        if (what_.environment.empty()) return text;
+        std::uint64_t sum = 14695981039346656037u;  // FNV-1a: the same in every run
+        auto mix = [&](std::string_view part) {
+            for (char c : part) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211u;
+            sum = (sum ^ 0x100u) * 1099511628211u;  // no byte: where one ends and the next begins
+        };
+        for (const auto& [name, value] : what_.environment) {
+            mix(name);
+            mix(value);
+        }
+        return text + " with environment " + std::to_string(sum);
+    }
 
 private:
     const child_process what_;
@@ -165,7 +191,10 @@ public:
         co_return std::make_unique<served_link>(std::move(ours), std::move(end), bound);
     }
     std::string describe() const override { return "in this process: " + server_.about().name; }
-    std::string identity() const override { return describe(); }
+    /// Several may have the same name.
+    std::string identity() const override {
+        return describe() + " (" + std::to_string(reinterpret_cast<std::uintptr_t>(&server_)) + ")";
+    }
 
 private:
     server& server_;

@@ -19,6 +19,8 @@ std::uint64_t outbox::end(const frame& about) {
     f.owner = about.owner;
     f.number = next_number_;
     if (about.answers) f.answers = *about.answers;
+    f.reply = about.what != frame::kind::question && about.what != frame::kind::news;
+    if (f.reply) replies_ += length_of(frames_.size() - 1);
     return next_number_++;
 }
 
@@ -35,11 +37,13 @@ void outbox::wrote(std::size_t n) {
         } else {
             bytes_.clear();
             frames_.clear();
-            written_ = done_ = 0;
+            written_ = done_ = replies_ = 0;
         }
         return;
     }
-    while (done_ < frames_.size() && frames_[done_].end <= written_) ++done_;
+    for (; done_ < frames_.size() && frames_[done_].end <= written_; ++done_) {
+        if (frames_[done_].reply) replies_ -= length_of(done_);
+    }
     if (written_ > kept_capacity && written_ > bytes_.size() / 2) compact();
 }
 
@@ -75,6 +79,7 @@ std::size_t outbox::withdraw(serial owner) {
         std::size_t length = frames_[i].end - from;
         if (frames_[i].owner == owner) {
             ++taken;
+            if (frames_[i].reply) replies_ -= length;
         } else if (taken == 0) {
             to += length;
             ++kept;
@@ -107,7 +112,7 @@ serial outbox::owner_of_answer(const request_id& id) const noexcept {
 void outbox::clear() noexcept {
     std::string().swap(bytes_);
     std::vector<queued>().swap(frames_);
-    written_ = done_ = 0;
+    written_ = done_ = replies_ = 0;
 }
 
 }  // namespace keel::rpc

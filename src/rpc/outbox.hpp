@@ -21,6 +21,8 @@ public:
     std::string_view pending() const noexcept { return std::string_view(bytes_).substr(written_); }
     std::size_t size() const noexcept { return bytes_.size() - written_; }
     bool empty() const noexcept { return size() == 0; }
+    /// Of these, what belongs to frames that the peer has asked for: answers, and what is said before them.
+    std::size_t replies() const noexcept { return replies_; }
     /// The system took the first `n` bytes of pending().
     void wrote(std::size_t n);
 
@@ -49,9 +51,13 @@ private:
         serial owner = 0;
         std::uint64_t number = 0;
         request_id answers;
+        bool reply = false;
     };
 
     std::size_t first_unstarted() const noexcept;
+    std::size_t length_of(std::size_t frame) const noexcept {
+        return frames_[frame].end - (frame == 0 ? 0 : frames_[frame - 1].end);
+    }
     void compact() noexcept;
     void make_room();
 
@@ -59,6 +65,7 @@ private:
     std::size_t written_ = 0;
     std::vector<queued> frames_;  // frames_[done_] is the first that is not written completely
     std::size_t done_ = 0;
+    std::size_t replies_ = 0;  // bytes of frames that are replies and not written completely
     std::uint64_t next_number_ = 1;
 };
 

@@ -460,10 +460,8 @@ std::size_t peer_core::take_back(serial owner) {
 
 // Bytes were taken by the peer, or taken back by us.
 void peer_core::output_shrank() {
-    if (outbox_.size() < limits_.out_queue_soft) {
-        paused_ = false;
-        if (!parked_.empty()) unpark_all();
-    }
+    if (provoked_output() < limits_.out_queue_soft) paused_ = false;
+    if (outbox_.size() < limits_.out_queue_soft && !parked_.empty()) unpark_all();
     // Frames and batches are queued in the same order.
     while (!queued_batches_.empty() && queued_batches_.begin()->second->frame < output_.first_to_withdraw()) {
         queued_batches_.erase(queued_batches_.begin());
@@ -471,9 +469,14 @@ void peer_core::output_shrank() {
     if (outbox_.empty() && !planted::is(planted::stall_clock_runs_on)) stall_deadline_.reset();
 }
 
+// What a client asks does not grow by reading on, and the answers that others wait for must not be held up by it.
+std::size_t peer_core::provoked_output() const noexcept {
+    return role_ == role::client ? outbox_.replies() : outbox_.size();
+}
+
 void peer_core::note_output() noexcept {
     if (!stall_deadline_) stall_deadline_ = after(now_, limits_.write_stall);
-    if (outbox_.size() >= limits_.out_queue) paused_ = true;
+    if (provoked_output() >= limits_.out_queue) paused_ = true;
 }
 
 void peer_core::on_written(std::size_t bytes) {

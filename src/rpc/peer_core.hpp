@@ -338,6 +338,7 @@ private:
     std::size_t take_back(serial owner);
     void output_shrank();
     void note_output() noexcept;
+    std::size_t provoked_output() const noexcept;
     void note(std::string text);
     void say(serial request, const record& r, std::string_view method, std::string_view params);
     void unpark(serial request, record& r);

@@ -17,9 +17,10 @@ public:
     }
     bool is_http() const noexcept override { return true; }
     std::string describe() const override { return "the web"; }
-    std::string identity() const override { return "http://127.0.0.1:8848"; }
+    std::string identity() const override { return origin; }
 
     std::shared_ptr<fake_wire> requests = std::make_shared<fake_wire>();
+    std::string origin = "http://127.0.0.1:8848";
 };
 
 /// A client over HTTP; when it is made it has found a server of 2026-07-28, unless told not to look for one.
@@ -28,6 +29,7 @@ public:
     explicit web_client(bool connected = true)
         : loop(std::make_shared<manual_loop>()), connector(std::make_shared<web_connector>()) {
         client_options options;
+        options.eras = std::make_shared<era_memory>();  // not that of the process: each test finds out by itself
         options.log = [this](log_level, std::string_view text) { log.emplace_back(text); };
         client.emplace(loop, server_target(connector), std::move(options));
         if (!connected) return;

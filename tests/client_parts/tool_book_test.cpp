@@ -235,3 +235,40 @@ TEST_CASE("no more tools are remembered than there is room for; the rest stays i
     s.take({made("0", annotated)});  // one that is known may still change
     CHECK(s.headers("0", R"({"region":"x"})") == "Mcp-Param-Region=x");
 }
+
+TEST_CASE(
+    "J4 what is remembered of tools has a bound in bytes: schemas beyond it are not kept, and that is said once") {
+    subject s;
+    json::value schema = json::parse(R"({"type":"object","required":["sum"]})");
+    schema.set("description", std::string(6u << 20, 'd'));
+    for (const char* name : {"a", "b", "c", "d"}) s.take({made(name, annotated, schema)});
+    CHECK(s.reports ==
+          names{"what the server says of its tools takes more than 16 MiB: results of the others are not checked"});
+    CHECK_FALSE(s.check("a", structured(json::object())).empty());
+    CHECK_FALSE(s.check("b", structured(json::object())).empty());
+    CHECK(s.check("c", structured(json::object())).empty());
+    CHECK(s.headers("d", R"({"region":"x"})") == "Mcp-Param-Region=x");
+    // What is learned anew takes the place of what it was.
+    s.take({made("a", annotated)});
+    s.take({made("c", annotated, schema)});
+    CHECK_FALSE(s.check("c", structured(json::object())).empty());
+    // Not even the name has room.
+    s.take({made(std::string(17u << 20, 'n'), annotated)});
+    CHECK(s.book.size() == 4);
+    s.book.forget();
+    s.take({made("d", annotated, schema)});
+    CHECK_FALSE(s.check("d", structured(json::object())).empty());
+}
+
+TEST_CASE("a page that is older than what was forgotten is not learned, and still loses what cannot be used") {
+    subject s;
+    const auto before = s.book.moment();
+    s.book.forget();
+    CHECK(s.book.moment() != before);
+    std::vector<tool> page = {
+        made("t", annotated),
+        made("bad", R"({"type":"object","properties":{"x":{"type":"array","x-mcp-header":"X"}}})")};
+    s.book.take(page, true, s.report, false);
+    CHECK(page.size() == 1);
+    CHECK(s.book.size() == 0);
+}

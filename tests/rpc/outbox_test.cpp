@@ -187,3 +187,26 @@ TEST_CASE("random frames, writes and withdrawals agree with a list of strings") 
         CHECK((wire == expected));
     }
 }
+
+TEST_CASE("J1: bytes of replies are counted apart from those of questions, whatever is written or taken back") {
+    for (std::size_t n = 0; n <= 24; ++n) {
+        CAPTURE(n);
+        outbox out;
+        add(out, 1, "reply");  // 6 bytes with its newline
+        frame asks{.what = frame::kind::question, .owner = 2};
+        out.begin(asks) += "question";  // 9
+        out.end(asks);
+        add(out, 3, "again");  // 6
+        frame news;
+        out.begin(news) += "ne";  // 3
+        out.end(news);
+        CHECK(out.replies() == 12);
+        take(out, n);
+        std::size_t expected = (n < 6 ? 6u : 0u) + (n < 21 ? 6u : 0u);
+        CHECK(out.replies() == expected);
+        if (out.withdraw(3) == 1) expected -= 6;
+        CHECK(out.replies() == expected);
+        out.clear();
+        CHECK(out.replies() == 0);
+    }
+}
