@@ -1,9 +1,11 @@
 // self-test
-// A client in coroutines, on an io_context: calls with typed results, progress, pages, time limits, giving up, questions that the
-// server asks back, changes, errors. Its server is an object in the same process; an address or a command would do as well.
+// A client in coroutines: first a small one that keel::run runs, then one on an io_context: calls with typed results, progress,
+// pages, time limits, giving up, questions that the server asks back, changes, errors. Its server is an object in the same process; an
+// address or a command would do as well.
 
 #include <keel/asio.hpp>
 #include <keel/client.hpp>
+#include <keel/run.hpp>
 #include <keel/server.hpp>
 
 #include <boost/asio/awaitable.hpp>
@@ -17,6 +19,7 @@
 #include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -66,8 +69,16 @@ keel::task<std::string> book(keel::context& ctx) {
     co_return where->window ? "booked, at the window" : "booked";
 }
 
+keel::tool_result draw() {
+    keel::tool_result r("The road to Trondheim:");
+    r.content.push_back(keel::content::image_bytes("<svg/>", "image/svg+xml"));
+    r.content.push_back(keel::content::link({.uri = "road://e6", .name = "e6"}));
+    return r;
+}
+
 void offer(keel::server& server) {
     server.add_tool("plan", "Plans a route", &plan);
+    server.add_tool("draw", "Draws a road", &draw);
     server.add_tool("survey", "Measures a road", &survey);
     server.add_tool("wait", "Waits for the thaw", &wait_for_thaw);
     server.add_tool("book", "Books a berth, asking which", &book);
@@ -80,6 +91,20 @@ void expect(bool right, const char* what) {
     if (!right) throw std::runtime_error(std::string("not as it should be: ") + what);
 }
 
+void show(const std::string& picture, std::string_view mime_type) {
+    std::printf("%zu bytes of %s\n", picture.size(), std::string(mime_type).c_str());
+    expect(picture == "<svg/>", "the bytes of a picture");
+}
+
+// All that is needed: a task, and keel::run, which runs it on a loop of this thread until it has ended.
+keel::task<double> distance(keel::server_target where) {
+    keel::client client(where);
+    co_await client.connect();
+    route_args trip{.from = "Oslo", .to = "Trondheim"};
+    route found = co_await client.call_tool<route>("plan", trip);
+    co_return found.length;
+}
+
 keel::task<void> calls(keel::client& client) {
     // Typed: structs in and out.
     route_args trip{.from = "Oslo", .to = "Trondheim"};
@@ -87,11 +112,19 @@ keel::task<void> calls(keel::client& client) {
     std::printf("%g km, by way of %s\n", found.length, found.by_way_of.at(0).c_str());
     expect(found.length == 463, "the length");
 
-    // Open: JSON in, everything that the tool said out.
+    // Open: JSON or a struct in, everything that the tool said out.
     json::value arguments = json::object({{"from", "Oslo"}, {"to", "Oslo"}});
     keel::tool_result said = co_await client.call_tool("plan", arguments);
-    if (said.is_error) std::printf("plan says: %s\n", said.content.at(0).text().c_str());
+    if (said.is_error) std::printf("plan says: %s\n", said.text().c_str());
     expect(said.is_error, "a failure of the tool's own");
+
+    // What is no text comes as bytes, or points elsewhere.
+    keel::tool_result drawn = co_await client.call_tool("draw");
+    for (const keel::content& block : drawn.content) {
+        if (block.is_text()) std::printf("%s\n", block.text().c_str());
+        else if (std::optional<std::string> bytes = block.bytes()) show(*bytes, block.mime_type());
+        else std::printf("see %s\n", std::string(block.uri()).c_str());
+    }
 
     // With options.
     keel::call_options slow;
@@ -118,7 +151,7 @@ keel::task<void> lists(keel::client& client) {
         count += page.items.size();
         cursor = page.next;
     } while (cursor);
-    expect(count == tools.size() && count == 4, "the pages");
+    expect(count == tools.size() && count == 5, "the pages");
 }
 
 // A call that takes too long is given up, by a limit or by somebody. The server is told, and its handler is cancelled.
@@ -143,7 +176,7 @@ keel::task<void> limits(keel::client& client) {
 
 // The form is filled in by on_form, below. By hand, a program sees each round of questions itself (2026-07-28).
 keel::task<void> questions(keel::client& client) {
-    std::string booked = co_await client.call_tool<std::string>("book", json::value());
+    std::string booked = co_await client.call_tool<std::string>("book");
     expect(booked == "booked, at the window", "an answered form");
 
     json::value params = json::object({{"name", "book"}});
@@ -217,6 +250,13 @@ boost::asio::awaitable<void> in_asio(boost::asio::io_context& io, keel::client& 
 int main() {
     keel::server server({.name = "roads", .version = "1.0.0"});
     offer(server);
+    try {
+        double length = keel::run(distance(server));
+        std::printf("%g km\n", length);
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "client: %s\n", e.what());
+        return 1;
+    }
 
     boost::asio::io_context io;
     keel::client_options options;

@@ -2,7 +2,7 @@
 
 // A client for programs without coroutines: every function waits, and returns its value or throws.
 //
-//     keel::blocking_client client(keel::child_process{.command = "./calculator"});
+//     keel::blocking_client client({.command = "./calculator"});
 //     client.connect();
 //     keel::tool_result sum = client.call_tool("add", keel::json::object({{"a", 1}, {"b", 2}}));
 
@@ -12,8 +12,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -114,22 +114,13 @@ private:
     bool dropped_ = false;
 };
 
+/// Runs a task on a loop that another thread runs, and waits for its end. Throws what the task throws, keel::error (closed) when
+/// the loop has ended, std::logic_error on the loop's own thread.
 template <class T>
-T value_of(outcome<T> r) {
-    if (r.index() == 0) std::rethrow_exception(std::get<0>(std::move(r)));
-    if constexpr (!std::is_void_v<T>) return std::get<1>(std::move(r));
-}
-
-/// Runs a task on a loop that another thread runs, and waits for its end. A stop request cancels the task; what it ends with is
-/// waited for all the same. Throws what the task throws, keel::error (closed) when the loop has ended, std::logic_error on
-/// the loop's own thread.
-template <class T>
-T wait_for(std::shared_ptr<loop> on, task<T> work, std::stop_token stop = {}) {
+T wait_for(std::shared_ptr<loop> on, task<T> work) {
     refuse_to_wait_on(*on);
-    if (stop.stop_requested()) throw cancelled();  // the task might be quicker than what cancels it
     auto call = std::make_shared<awaited<T>>(std::move(on));
     if (!awaited<T>::begin(call, std::move(work))) throw_loop_ended();
-    std::stop_callback on_stop(std::move(stop), [call] { awaited<T>::cancel(call); });
     call->wait_until(time_point::max());
     return value_of<T>(call->take());
 }
@@ -196,6 +187,8 @@ class blocking_client {
 public:
     /// Its work is done on a thread of its own.
     explicit blocking_client(server_target where, client_options options = {});
+    /// `keel::blocking_client client({.command = "./calculator"});`
+    explicit blocking_client(child_process what, client_options options = {});
     /// Takes over a client. If that runs on a loop of the caller's, the loop must be run by another thread meanwhile.
     explicit blocking_client(client c) noexcept : client_(std::move(c)) {}
 
@@ -205,8 +198,7 @@ public:
     // ---- the connection ----
 
     /// Starts or reaches the server and agrees on a revision. Does nothing when connected. Once lost, connects anew.
-    /// A stop request gives up: keel::cancelled is thrown.
-    void connect(std::stop_token stop = {});
+    void connect(connect_options how = {});
     /// Ends the connection in order: calls that are waiting fail; a child gets its time to go. Idempotent.
     void close();
     bool connected() const { return client_.connected(); }
@@ -217,28 +209,35 @@ public:
     // ---- tools ----
 
     std::vector<tool> list_tools(call_options how = {});
-    page<tool> list_tools_page(std::optional<std::string> cursor, call_options how = {});
+    /// Without a cursor: the first page.
+    page<tool> list_tools_page(std::optional<std::string> cursor = {}, call_options how = {});
     /// `arguments` is an object, or null. A tool that fails in its own business gives a result with is_error.
     tool_result call_tool(std::string name, json::value arguments = {}, call_options how = {});
+    /// The same with a described struct. (The number keeps this one out of the way of call_tool<T>.)
+    template <int = 0, class Args>
+        requires(!std::is_convertible_v<const Args&, json::value>)
+    tool_result call_tool(std::string name, const Args& arguments, call_options how = {}) {
+        return wait(client_.call_tool(std::move(name), arguments, std::move(how)));
+    }
     /// Typed: `arguments` a described struct or a json::value, the result a described struct, number, bool or text.
     /// Throws keel::tool_failed for a result with is_error.
-    template <class T, class Args>
-    T call_tool(std::string name, const Args& arguments, call_options how = {}) {
+    template <class T, class Args = json::value>
+    T call_tool(std::string name, const Args& arguments = {}, call_options how = {}) {
         return wait(client_.call_tool<T>(std::move(name), arguments, std::move(how)));
     }
 
     // ---- resources ----
 
     std::vector<resource> list_resources(call_options how = {});
-    page<resource> list_resources_page(std::optional<std::string> cursor, call_options how = {});
+    page<resource> list_resources_page(std::optional<std::string> cursor = {}, call_options how = {});
     std::vector<resource_template> list_resource_templates(call_options how = {});
-    page<resource_template> list_resource_templates_page(std::optional<std::string> cursor, call_options how = {});
+    page<resource_template> list_resource_templates_page(std::optional<std::string> cursor = {}, call_options how = {});
     std::vector<resource_contents> read_resource(std::string uri, call_options how = {});
 
     // ---- prompts and completion ----
 
     std::vector<prompt> list_prompts(call_options how = {});
-    page<prompt> list_prompts_page(std::optional<std::string> cursor, call_options how = {});
+    page<prompt> list_prompts_page(std::optional<std::string> cursor = {}, call_options how = {});
     prompt_result get_prompt(std::string name, std::map<std::string, std::string> arguments = {},
                              call_options how = {});
     completion complete_prompt(std::string name, std::string argument, std::string value,
@@ -248,15 +247,16 @@ public:
 
     // ---- changes ----
 
-    /// Hears of changes until the subscription is dropped, in whatever way the revision has.
-    blocking_subscription subscribe(subscription_request what);
+    /// Hears of changes until the subscription is dropped, in whatever way the revision has. The options are those of what asks
+    /// for it: `idle` and `total` bound the agreement, not what comes after.
+    blocking_subscription subscribe(subscription_request what, call_options how = {});
 
     // ---- the rest ----
 
     /// A sign of life.
     void ping(call_options how = {});
     /// Messages from this level on are wanted from now on.
-    void set_log_level(log_level from);
+    void set_log_level(log_level from, call_options how = {});
     void set_roots(std::vector<root> roots);
     /// A method of one's own, or one that is not here. Questions of the server are answered as usual.
     json::value request(std::string method, json::value params = {}, call_options how = {});
@@ -268,8 +268,8 @@ public:
 
 private:
     template <class T>
-    T wait(task<T> work, std::stop_token stop = {}) {
-        return detail::wait_for(detail::loop_of(client_), std::move(work), std::move(stop));
+    T wait(task<T> work) {
+        return detail::wait_for(detail::loop_of(client_), std::move(work));
     }
 
     client client_;

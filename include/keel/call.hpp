@@ -49,6 +49,19 @@ struct call_options {
     call_options(std::stop_token s) : stop(std::move(s)) {}
 };
 
+/// How a connection is opened. Several requests may be needed for that, so what is to go along with each belongs into keel::url.
+struct connect_options {
+    /// For this wait, beside the client's own `connect_timeout`, whichever is shorter. Zero: that alone.
+    duration timeout{};
+    /// Gives it up: it fails with error_kind::cancelled. Others who wait for the same connection still get one.
+    std::stop_token stop;
+
+    connect_options() = default;
+    template <class Number, class Unit>
+    connect_options(std::chrono::duration<Number, Unit> at_most) : timeout(at_most) {}
+    connect_options(std::stop_token s) : stop(std::move(s)) {}
+};
+
 /// A tool that failed in its own business, where a typed result was wanted. The text is what the tool said.
 class tool_failed : public std::runtime_error {
 public:

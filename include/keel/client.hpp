@@ -2,18 +2,19 @@
 
 // A client: one object for every server there is.
 //
-//     keel::client client(keel::child_process{.command = "./calculator"});
+//     keel::client client({.command = "./calculator"});
 //     co_await client.connect();
 //     json::value numbers = json::object({{"a", 1}, {"b", 2}});
 //     keel::tool_result sum = co_await client.call_tool("add", numbers);
 //
-// A program without coroutines uses keel/blocking_client.hpp.
+// keel/run.hpp runs such a coroutine. A program without coroutines uses keel/blocking_client.hpp.
 //
 // What is handed to a co_await has constructors or is named before: g++ 12 destroys temporaries of aggregates twice there.
 
 #include <keel/answering.hpp>
 #include <keel/call.hpp>
 #include <keel/limits.hpp>
+#include <keel/log_level.hpp>
 #include <keel/loop.hpp>
 #include <keel/prompt.hpp>
 #include <keel/server_target.hpp>
@@ -27,12 +28,12 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace keel {
 
-enum class log_level : unsigned char;
 enum class list_kind : unsigned char { tools, prompts, resources };
 
 /// Which revisions of the protocol to speak.
@@ -76,7 +77,7 @@ struct cache_settings {
 
 /// A message that the server logs.
 struct server_log {
-    log_level level;
+    log_level level = log_level::info;
     std::string logger = {};
     json::value data = {};
 };
@@ -92,7 +93,8 @@ struct client_options {
     implementation about = {};
     keel::limits limits = {};
     protocol_mode mode = protocol_mode::automatic;
-    /// With `legacy` or `modern`: this revision and no other. "": the newest.
+    /// This revision and no other: "2025-06-18". With `automatic` its era is the mode; one that is not of the mode throws
+    /// std::invalid_argument. "": the newest that both have.
     std::string version = {};
     /// A child that says nothing to the question which era it is of for this long is of the older one.
     duration probe_timeout = std::chrono::seconds(5);
@@ -170,6 +172,8 @@ class client {
 public:
     /// On a thread of its own.
     explicit client(server_target where, client_options options = {});
+    /// `keel::client client({.command = "./calculator"});`
+    explicit client(child_process what, client_options options = {});
     /// On a loop of the caller's, which must be one of the library's own (see keel/asio.hpp).
     client(std::shared_ptr<loop> on, server_target where, client_options options = {});
     /// Closes. With a thread of its own it waits, at most for the sum of the bounds.
@@ -180,7 +184,8 @@ public:
     // ---- the connection ----
 
     /// Starts or reaches the server and agrees on a revision. Does nothing when connected. Once lost, connects anew.
-    task<void> connect();
+    /// Cancellation: given up; the next one who wants the connection opens it.
+    task<void> connect(connect_options how = {});
     /// Ends the connection in order: calls that are waiting fail; a child gets its time to go. Idempotent.
     task<void> close();
     bool connected() const;
@@ -192,29 +197,36 @@ public:
     // ---- tools ----
 
     task<std::vector<tool>> list_tools(call_options how = {});
-    task<page<tool>> list_tools_page(std::optional<std::string> cursor, call_options how = {});
+    /// Without a cursor: the first page.
+    task<page<tool>> list_tools_page(std::optional<std::string> cursor = {}, call_options how = {});
     /// `arguments` is an object, or null. A tool that fails in its own business gives a result with is_error.
     task<tool_result> call_tool(std::string name, const json::value& arguments = {}, call_options how = {});
+    /// The same with a described struct. (The number keeps this one out of the way of call_tool<T>.)
+    template <int = 0, class Args>
+        requires(!std::is_convertible_v<const Args&, json::value>)
+    task<tool_result> call_tool(std::string name, const Args& arguments, call_options how = {}) {
+        return call_tool(std::move(name), detail::arguments_of(arguments), std::move(how));
+    }
     /// Typed: `arguments` a described struct or a json::value, the result a described struct, number, bool or text.
     /// Throws keel::tool_failed for a result with is_error.
-    template <class T, class Args>
-    task<T> call_tool(std::string name, const Args& arguments, call_options how = {}) {
+    template <class T, class Args = json::value>
+    task<T> call_tool(std::string name, const Args& arguments = {}, call_options how = {}) {
         return detail::typed_result<T>(call_tool(std::move(name), detail::arguments_of(arguments), std::move(how)));
     }
 
     // ---- resources ----
 
     task<std::vector<resource>> list_resources(call_options how = {});
-    task<page<resource>> list_resources_page(std::optional<std::string> cursor, call_options how = {});
+    task<page<resource>> list_resources_page(std::optional<std::string> cursor = {}, call_options how = {});
     task<std::vector<resource_template>> list_resource_templates(call_options how = {});
-    task<page<resource_template>> list_resource_templates_page(std::optional<std::string> cursor,
+    task<page<resource_template>> list_resource_templates_page(std::optional<std::string> cursor = {},
                                                                call_options how = {});
     task<std::vector<resource_contents>> read_resource(std::string uri, call_options how = {});
 
     // ---- prompts and completion ----
 
     task<std::vector<prompt>> list_prompts(call_options how = {});
-    task<page<prompt>> list_prompts_page(std::optional<std::string> cursor, call_options how = {});
+    task<page<prompt>> list_prompts_page(std::optional<std::string> cursor = {}, call_options how = {});
     task<prompt_result> get_prompt(std::string name, std::map<std::string, std::string> arguments = {},
                                    call_options how = {});
     /// Proposals for the value of an argument, `value` being what has been typed so far. `others` are the arguments that are
@@ -227,14 +239,15 @@ public:
     // ---- changes ----
 
     /// Hears of changes until the subscription is dropped, in whatever way the revision has. See keel/subscription.hpp.
-    task<subscription> subscribe(subscription_request what);
+    /// The options are those of what asks for it: `idle` and `total` bound the agreement, not what comes after.
+    task<subscription> subscribe(subscription_request what, call_options how = {});
 
     // ---- the rest ----
 
     /// A sign of life. (In 2026-07-28, which has no ping, the server is asked to introduce itself again.)
     task<void> ping(call_options how = {});
-    /// Messages from this level on are wanted from now on.
-    task<void> set_log_level(log_level from);
+    /// Messages from this level on are wanted from now on. (In 2026-07-28 each request says so; nothing is sent for it.)
+    task<void> set_log_level(log_level from, call_options how = {});
     /// Tells the server, where the revision has a way to.
     void set_roots(std::vector<root> roots);
     /// A method of one's own, or one that is not here. Questions of the server are answered as usual.

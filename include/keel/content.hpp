@@ -45,12 +45,25 @@ public:
     /// `_meta`: an object.
     content& with_meta(json::value meta);
 
-    /// "text", "image", …
+    /// "text", "image", "audio", "resource_link", "resource", "tool_use", "tool_result"
     std::string_view type() const noexcept;
+    bool is_text() const noexcept { return type() == "text"; }
     /// Text and nothing else: no annotations, no `_meta`.
-    bool is_text() const noexcept { return block_.is_null(); }
+    bool is_plain_text() const noexcept { return block_.is_null(); }
     /// The text of a text block; "" for any other.
     const std::string& text() const noexcept { return text_; }
+    /// The Base64 of an image, a sound, or an embedded resource of bytes, as it came; "" for any other.
+    std::string_view data() const noexcept;
+    /// The same decoded. Nothing where there is none, or where it is no Base64.
+    std::optional<std::string> bytes() const;
+    /// Of an image, a sound, a linked or an embedded resource; "" for any other, and where it is not told.
+    std::string_view mime_type() const noexcept;
+    /// Of a linked or an embedded resource; "" for any other.
+    std::string_view uri() const noexcept;
+    /// What a link points at. Nothing for any other block, and for one that cannot be read.
+    std::optional<resource> linked() const;
+    /// What was brought along. Nothing for any other block, and for one that cannot be read.
+    std::optional<resource_contents> embedded() const;
     /// Anything but plain text, as it goes over the wire; null for plain text.
     const json::value& as_block() const noexcept { return block_; }
 
@@ -61,6 +74,8 @@ private:
     friend bool keel_decode(const json::value& from, content& into, decode_error& error);
 
     json::value& changeable();
+    const json::value& about() const noexcept;
+    std::optional<std::string_view> base64() const noexcept;
 
     std::string text_;
     json::value block_;
@@ -90,6 +105,9 @@ struct tool_result {
         r.is_error = true;
         return r;
     }
+
+    /// The text of all its text blocks, each on lines of its own; "" when there is none.
+    std::string text() const;
 };
 
 }  // namespace keel

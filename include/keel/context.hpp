@@ -5,6 +5,7 @@
 #include <keel/asking.hpp>
 #include <keel/async.hpp>
 #include <keel/json.hpp>
+#include <keel/log_level.hpp>
 #include <keel/task.hpp>
 #include <keel/trace.hpp>
 #include <keel/types.hpp>
@@ -23,11 +24,6 @@ namespace detail {
 struct call_state;  // src/server/call_state.hpp
 struct context_access;
 }  // namespace detail
-
-enum class log_level : unsigned char { debug, info, notice, warning, error, critical, alert, emergency };
-
-std::string_view name_of(log_level) noexcept;
-std::optional<log_level> find_log_level(std::string_view name) noexcept;
 
 /// A handle to one request: copy it to keep it. From any thread, and also after the request has ended: what is said
 /// then is dropped, what is asked then fails.

@@ -22,6 +22,7 @@ enum class error_kind : unsigned char {
     session_lost,  // HTTP, older revisions: the server has forgotten the session this request belonged to
 };
 
+/// Words for people: "connection closed", "timed out", "bad message".
 std::string_view name_of(error_kind) noexcept;
 
 namespace error_code {

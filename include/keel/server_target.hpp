@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,6 @@ struct unix_socket {
 struct tcp {
     std::string address = {};  // HOST:PORT
 };
-
-class server_target;
 
 /// A server over HTTP. (In the library keel::http.)
 struct url {
@@ -46,6 +45,11 @@ struct url {
     std::size_t max_body = 64 * 1024 * 1024;
 };
 
+namespace detail {
+/// Throws std::invalid_argument for what does not begin with http:// or https://.
+url url_of_text(std::string_view text);
+}  // namespace detail
+
 /// Where a server is. Made from any of the above, or from a server in this process.
 class server_target {
 public:
@@ -53,6 +57,10 @@ public:
     server_target(unix_socket);
     server_target(tcp);
     server_target(url);
+    /// A text is a URL: "https://example.com/mcp". Any other throws std::invalid_argument; it is not taken for a command.
+    server_target(const char* text) : server_target(detail::url_of_text(text)) {}
+    server_target(const std::string& text) : server_target(detail::url_of_text(text)) {}
+    server_target(std::string_view text) : server_target(detail::url_of_text(text)) {}
     /// It must be there as long as the client.
     server_target(server&);
     explicit server_target(std::shared_ptr<client_side::connector> c) noexcept : connector_(std::move(c)) {}

@@ -282,6 +282,12 @@ struct root {
 template <class T>
 using outcome = std::variant<std::exception_ptr, std::conditional_t<std::is_void_v<T>, std::monostate, T>>;
 
+template <class T>
+T value_of(outcome<T> r) {
+    if (r.index() == 0) std::rethrow_exception(std::get<0>(std::move(r)));
+    if constexpr (!std::is_void_v<T>) return std::get<1>(std::move(r));
+}
+
 template <class T, class Done>
 root run_root(task<T> work, Done done) {
     outcome<T> result;

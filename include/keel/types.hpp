@@ -103,6 +103,8 @@ struct resource_contents {
     /// `bytes` as they are; they are encoded here.
     static resource_contents of_bytes(std::string uri, std::string_view bytes,
                                       std::string mime_type = "application/octet-stream");
+    /// The blob decoded. Nothing where there is none, or where it is no Base64.
+    std::optional<std::string> bytes() const;
 };
 
 struct prompt_argument {

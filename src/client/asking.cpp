@@ -41,7 +41,9 @@ void check_meta(std::string_view key, std::string_view text) {
     if (!fits) refuse("is not of the form that the W3C has given it");
 }
 
-void append_members(std::string& text, const json::value& object) {
+}  // namespace
+
+void append_meta(std::string& text, const json::value& object) {
     if (object.is_null()) return;
     if (!object.is_object()) throw std::invalid_argument("keel: _meta is an object");
     for (const json::member& each : object.members()) {
@@ -52,6 +54,8 @@ void append_members(std::string& text, const json::value& object) {
         if (!json::write(text, each.content)) throw std::invalid_argument("keel: _meta cannot be expressed in JSON");
     }
 }
+
+namespace {
 
 /// What a result of 2026-07-28 is (BASE-11, BASE-12).
 enum class result_kind : unsigned char { complete, questions };
@@ -173,7 +177,7 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
     std::string own_meta;
     if (!what.how.meta.is_null()) {
         own_meta = s->meta();
-        append_members(own_meta, what.how.meta);
+        append_meta(own_meta, what.how.meta);
     }
     rpc::call_params params{members, what.how.meta.is_null() ? s->meta() : own_meta};
     std::optional<std::string> loss;

@@ -92,8 +92,10 @@ std::optional<change> blocking_subscription::next(duration at_most) {
 
 blocking_client::blocking_client(server_target where, client_options options)
     : client_(std::move(where), std::move(options)) {}
+blocking_client::blocking_client(child_process what, client_options options)
+    : client_(std::move(what), std::move(options)) {}
 
-void blocking_client::connect(std::stop_token stop) { wait(client_.connect(), std::move(stop)); }
+void blocking_client::connect(connect_options how) { wait(client_.connect(std::move(how))); }
 void blocking_client::close() { wait(client_.close()); }
 
 std::vector<tool> blocking_client::list_tools(call_options how) { return wait(client_.list_tools(std::move(how))); }
@@ -142,14 +144,16 @@ completion blocking_client::complete_resource(std::string uri_template, std::str
                                           std::move(others), std::move(how)));
 }
 
-blocking_subscription blocking_client::subscribe(subscription_request what) {
+blocking_subscription blocking_client::subscribe(subscription_request what, call_options how) {
     std::shared_ptr<loop> on = detail::loop_of(client_);
-    subscription s = detail::wait_for(on, client_.subscribe(std::move(what)));
+    subscription s = detail::wait_for(on, client_.subscribe(std::move(what), std::move(how)));
     return blocking_subscription(std::move(on), std::move(s));
 }
 
 void blocking_client::ping(call_options how) { wait(client_.ping(std::move(how))); }
-void blocking_client::set_log_level(log_level from) { wait(client_.set_log_level(from)); }
+void blocking_client::set_log_level(log_level from, call_options how) {
+    wait(client_.set_log_level(from, std::move(how)));
+}
 void blocking_client::set_roots(std::vector<root> roots) { client_.set_roots(std::move(roots)); }
 json::value blocking_client::request(std::string method, json::value params, call_options how) {
     return wait(client_.request(std::move(method), std::move(params), std::move(how)));

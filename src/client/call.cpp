@@ -2,21 +2,17 @@
 
 #include <keel/error.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace keel {
 
 namespace {
 
-/// The text of all text blocks, each on lines of its own. Nothing when there is no such block.
+/// Nothing when there is no text block at all.
 std::optional<std::string> text_of(const tool_result& r) {
-    std::optional<std::string> text;
-    for (const content& block : r.content) {
-        if (block.type() != "text") continue;
-        if (text) text->append("\n").append(block.text());
-        else text = block.text();
-    }
-    return text;
+    bool any = std::any_of(r.content.begin(), r.content.end(), [](const content& block) { return block.is_text(); });
+    return any ? std::optional(r.text()) : std::nullopt;
 }
 
 }  // namespace

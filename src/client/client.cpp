@@ -14,15 +14,27 @@ using engine_ptr = std::shared_ptr<client_engine>;
 
 namespace {
 
+/// What a caller sets as a limit to its wait as a whole.
+struct patience {
+    patience() = default;
+    patience(std::stop_token s, duration d = {}) : stop(std::move(s)), at_most(d) {}
+    std::stop_token stop;
+    duration at_most{};  // zero: no limit
+    bool endless() const noexcept { return !stop.stop_possible() && at_most == duration::zero(); }
+};
+
 template <class T>
-task<T> with_token(task<T> work, std::stop_token stop) {
-    if (stop.stop_requested()) throw keel::error(error_kind::cancelled, "given up by the caller");
-    detail::bounded_run<T> run(std::move(work), duration::max(), std::move(stop));
+task<T> with_patience(task<T> work, patience how) {
+    if (how.stop.stop_requested()) throw keel::error(error_kind::cancelled, "given up by the caller");
+    duration bound = how.at_most == duration::zero() ? duration::max() : how.at_most;
+    detail::bounded_run<T> run(std::move(work), bound, std::move(how.stop));
     try {
         co_return co_await run;
     } catch (const cancelled&) {
-        if (run.how() != given_up::stopped) throw;
+        if (run.how() == given_up::no) throw;
     }
+    if (run.how() == given_up::late)
+        throw keel::error(error_kind::timed_out, "not done in the time the caller gave it");
     throw keel::error(error_kind::cancelled, "given up by the caller");
 }
 
@@ -43,11 +55,11 @@ task<T> counted(engine_ptr e, task<T> work) {
 
 /// On the engine's loop, wherever it is awaited.
 template <class T>
-task<T> on_engine(engine_ptr e, task<T> work, std::stop_token stop = {}) {
+task<T> on_engine(engine_ptr e, task<T> work, patience how = {}) {
     detail::activity& here = co_await detail::this_activity{};
-    bool plain = !stop.stop_possible();
+    bool plain = how.endless();
     if (plain && &here.loop() == e->on.get()) co_return co_await std::move(work);
-    if (!plain) work = with_token(std::move(work), std::move(stop));
+    if (!plain) work = with_patience(std::move(work), std::move(how));
     if (e->own_loop) work = counted(e, std::move(work));
     co_return co_await run_on(e->on, std::move(work));
 }
@@ -64,6 +76,9 @@ client::client(server_target where, client_options options) {
         own->end();  // here, since a client that is destroyed on this thread has nobody to do it afterwards
     });
 }
+
+client::client(child_process what, client_options options)
+    : client(server_target(std::move(what)), std::move(options)) {}
 
 client::client(std::shared_ptr<loop> on, server_target where, client_options options)
     : engine_(std::make_shared<client_engine>(std::move(on), client_access::connector_of(where), std::move(options))) {}
@@ -129,7 +144,9 @@ client& client::operator=(client&& other) noexcept {
     return *this;
 }
 
-task<void> client::connect() { return on_engine(engine_, engine_->connect()); }
+task<void> client::connect(connect_options how) {
+    return on_engine(engine_, engine_->connect(), {std::move(how.stop), how.timeout});
+}
 task<void> client::close() { return on_engine(engine_, engine_->close()); }
 bool client::connected() const { return engine_ && engine_->connected(); }
 server_facts client::server() const { return engine_->facts(); }
@@ -218,14 +235,19 @@ task<completion> client::complete_resource(std::string uri_template, std::string
                                        std::move(others), std::move(how)),
                      std::move(stop));
 }
-task<subscription> client::subscribe(subscription_request what) {
-    return on_engine(engine_, engine_->subscribe(std::move(what)));
+task<subscription> client::subscribe(subscription_request what, call_options how) {
+    // It may take several requests: the time in all is that of all of them.
+    patience limit(how.stop, how.total);
+    return on_engine(engine_, engine_->subscribe(std::move(what), std::move(how)), std::move(limit));
 }
 task<void> client::ping(call_options how) {
     std::stop_token stop = how.stop;
     return on_engine(engine_, engine_->ping(std::move(how)), std::move(stop));
 }
-task<void> client::set_log_level(log_level from) { return on_engine(engine_, engine_->set_log_level(from)); }
+task<void> client::set_log_level(log_level from, call_options how) {
+    std::stop_token stop = how.stop;
+    return on_engine(engine_, engine_->set_log_level(from, std::move(how)), std::move(stop));
+}
 void client::set_roots(std::vector<root> roots) { engine_->set_roots(std::move(roots)); }
 task<json::value> client::request(std::string method, json::value params, call_options how) {
     std::stop_token stop = how.stop;

@@ -251,7 +251,7 @@ task<void> client_engine::close() {
 }
 
 void client_engine::throw_not_connected() const {
-    if (!was_connected_) throw keel::error(error_kind::closed, "not connected: await connect() first");
+    if (!was_connected_) throw keel::error(error_kind::closed, "not connected: connect() first");
     std::string why = "not connected any more";
     if (!last_cause_.empty()) why += ": " + last_cause_;
     throw keel::error(error_kind::closed, why);

@@ -45,6 +45,9 @@ struct outgoing_call {
     time_point due = time_point::max();  // of the whole call, in which this may be one request of several
 };
 
+/// Appends what a caller adds to `_meta` to the text of its members. Throws std::invalid_argument for what is not the caller's to say.
+void append_meta(std::string& text, const json::value& object);
+
 /// Everything on its loop, except what says otherwise. Tasks of it keep it alive themselves.
 class client_engine : public std::enable_shared_from_this<client_engine> {
 public:
@@ -118,10 +121,10 @@ public:
     task<completion> complete(bool of_prompt, std::string which, std::string argument, std::string value,
                               std::map<std::string, std::string> others, call_options how);
     task<void> ping(call_options how);
-    task<void> set_log_level(log_level from);
+    task<void> set_log_level(log_level from, call_options how);
     task<json::value> request(std::string method, json::value params, call_options how);
     task<request_round> request_once(std::string method, json::value params, round_answers answers, call_options how);
-    task<subscription> subscribe(subscription_request what);
+    task<subscription> subscribe(subscription_request what, call_options how);
 
     // ---- what the server asks (answers.cpp) ----
     /// The bare result. Throws keel::error for what the server is told instead.
@@ -158,8 +161,8 @@ private:
     [[noreturn]] void throw_not_connected() const;
     task<std::string> text_of_loss(session_ptr s, std::string said);
     task<std::string> answer_all(session_ptr s, json::value result, unsigned round);
-    task<subscription> listen(session_ptr s, subscription_request what);
-    task<subscription> subscribe_each(session_ptr s, subscription_request what);
+    task<subscription> listen(session_ptr s, subscription_request what, call_options how);
+    task<subscription> subscribe_each(session_ptr s, subscription_request what, call_options how);
     task<void> unsubscribe(session_ptr s, std::vector<std::string> uris);
     void drop_subscriber(session_ptr s, const client_side::subscription_state* which);
     void remember_elicitation(std::string id);

@@ -332,7 +332,7 @@ task<void> client_engine::ping(call_options how) {
     co_await ask_in_rounds(std::move(s), what);
 }
 
-task<void> client_engine::set_log_level(log_level from) {
+task<void> client_engine::set_log_level(log_level from, call_options how) {
     auto self = shared_from_this();
     {
         std::lock_guard lock(mutex_);
@@ -346,6 +346,7 @@ task<void> client_engine::set_log_level(log_level from) {
     outgoing_call what;
     what.method = "logging/setLevel";
     what.feature = "logging";
+    what.how = std::move(how);
     append(what.members, "level", name_of(from));
     co_await ask(std::move(s), what);
 }

@@ -31,15 +31,17 @@ std::string filter_of(const subscription_request& what) {
 }
 
 /// Runs as long as the subscription; ends it with what has ended the request.
-task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<listening> l, std::string members) {
+task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<listening> l, std::string members,
+                      std::string meta, std::vector<std::pair<std::string, std::string>> headers) {
     rpc::peer::call_options_with_progress how;
     how.idle = duration::max();
     how.total = duration::max();
     how.want_progress = false;
     how.peer_may_end = true;
+    if (!headers.empty()) how.headers = &headers;
     how.on_sent = [l](rpc::serial call) { l->call = call; };
     try {
-        rpc::call_params params{members, s->meta()};
+        rpc::call_params params{members, meta};
         co_await rpc::peer::ask_text(s->shared_peer(), "subscriptions/listen", params, how);
         if (!l->acknowledged) {
             throw keel::error(error_kind::bad_message, "the subscription was ended before it was acknowledged");
@@ -67,7 +69,7 @@ task<void> await_answer(std::shared_ptr<listening> l) { co_await l->answered; }
 
 }  // namespace
 
-task<subscription> client_engine::subscribe(subscription_request what) {
+task<subscription> client_engine::subscribe(subscription_request what, call_options how) {
     auto self = shared_from_this();
     if (!what.tools && !what.prompts && !what.resources && what.uris.empty()) {
         throw std::invalid_argument("keel: a subscription to nothing");
@@ -79,12 +81,14 @@ task<subscription> client_engine::subscribe(subscription_request what) {
     if (s->listens.size() + s->subscribers.size() >= most_subscriptions) {
         throw keel::error(error_kind::unavailable, "too many subscriptions on one connection");
     }
-    if (s->modern()) co_return co_await listen(std::move(s), std::move(what));
-    co_return co_await subscribe_each(std::move(s), std::move(what));
+    if (s->modern()) co_return co_await listen(std::move(s), std::move(what), std::move(how));
+    co_return co_await subscribe_each(std::move(s), std::move(what), std::move(how));
 }
 
-task<subscription> client_engine::listen(session_ptr s, subscription_request what) {
+task<subscription> client_engine::listen(session_ptr s, subscription_request what, call_options how) {
     std::string filter = filter_of(what);
+    std::string meta = s->meta();
+    append_meta(meta, how.meta);
     auto l = std::make_shared<listening>(*on);
     l->state = std::make_shared<subscription_state>();
     s->listens.push_back(l);
@@ -95,16 +99,18 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
             if (auto held = weak.lock()) held->line.stop();
         });
     });
-    start(l->line, run_listen(s, l, std::move(filter)), [s, l](outcome<void> o) {
-        if (o.index() == 0) {  // no memory, say
-            if (!l->acknowledged) l->failure = std::get<0>(o);
-            l->state->finish(subscription_end::lost, "the subscription has failed");
-        }
-        s->listens.remove(l);
-        l->answered.set();
-    });
+    start(l->line, run_listen(s, l, std::move(filter), std::move(meta), std::move(how.headers)),
+          [s, l](outcome<void> o) {
+              if (o.index() == 0) {  // no memory, say
+                  if (!l->acknowledged) l->failure = std::get<0>(o);
+                  l->state->finish(subscription_end::lost, "the subscription has failed");
+              }
+              s->listens.remove(l);
+              l->answered.set();
+          });
     subscription made(l->state);  // from here on, leaving without it ends it
-    bool answered = co_await ended_within(options.limits.request_idle, await_answer(l));
+    const duration bound = how.idle == duration::zero() ? options.limits.request_idle : how.idle;
+    bool answered = co_await ended_within(bound, await_answer(l));
     if (l->failure) std::rethrow_exception(l->failure);
     if (!answered) {
         throw keel::error(error_kind::timed_out, "the server has not acknowledged the subscription in time");
@@ -114,7 +120,7 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
 
 // ---- before 2026-07-28 ----
 
-task<subscription> client_engine::subscribe_each(session_ptr s, subscription_request what) {
+task<subscription> client_engine::subscribe_each(session_ptr s, subscription_request what, call_options how) {
     auto has = [&](const char* feature, const char* part) {
         return s->capabilities[feature][part].if_bool().value_or(false);
     };
@@ -146,6 +152,7 @@ task<subscription> client_engine::subscribe_each(session_ptr s, subscription_req
         outgoing_call subscribe;
         subscribe.method = "resources/subscribe";
         subscribe.members = R"("uri":)" + json::to_string(uri);
+        subscribe.how = how;
         // Until it has said no it may have said yes, whether or not we are there to hear it.
         s->asked_uris.insert(uri);
         auto answered = [&] {

@@ -196,7 +196,8 @@ void session::on_closed(std::string_view cause, std::size_t) {
             self->cause_ = self->closing_ ? more : self->cause_ + "; " + more;
         }
         self->end_subscriptions(self->cause_);
-        self->engine_->on->post([self] { self->self_.reset(); });  // before anybody who hears of it ends the loop
+        // Not before the end of this turn. A loop that ends sooner drops it with the rest.
+        self->engine_->on->post([last = std::exchange(self->self_, nullptr)] {});
         // Whoever waits for an answer learns of it first (D1).
         self->over.set();
         self->engine_->session_ended(*self, self->closing_ ? std::string() : self->cause_);

@@ -10,7 +10,9 @@
 #include <keel/server_target.hpp>
 #include <keel/transport.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <stdexcept>
 
 namespace keel {
 
@@ -203,6 +205,27 @@ private:
 }  // namespace
 
 }  // namespace client_side
+
+namespace detail {
+
+url url_of_text(std::string_view text) {
+    // A scheme may be written in capitals; whoever reads the rest of the URL says what is wrong with that.
+    std::string_view scheme = text.substr(0, text.find("://"));
+    auto is = [&](std::string_view name) {
+        return std::equal(scheme.begin(), scheme.end(), name.begin(), name.end(),
+                          [](char a, char b) { return (a | 0x20) == b; });
+    };
+    if (scheme.size() == text.size() || (!is("http") && !is("https"))) {
+        throw std::invalid_argument("keel: \"" + rpc::printable(text, 200) +
+                                    "\" does not begin with http:// or https://; a program to start is "
+                                    "keel::child_process{.command = …}");
+    }
+    url where;
+    where.address = text;
+    return where;
+}
+
+}  // namespace detail
 
 using namespace client_side;
 

@@ -6,6 +6,7 @@
 #include <keel/types_json.hpp>
 
 #include <array>
+#include <utility>
 
 namespace keel {
 
@@ -124,11 +125,52 @@ content& content::with_meta(json::value meta) {
 }
 
 std::string_view content::type() const noexcept {
-    return is_text() ? std::string_view("text") : block_["type"].if_string().value_or(std::string_view());
+    return is_plain_text() ? std::string_view("text") : block_["type"].if_string().value_or(std::string_view());
+}
+
+// Where a block says what it is about: an embedded resource says it one step deeper.
+const json::value& content::about() const noexcept { return type() == "resource" ? block_["resource"] : block_; }
+
+std::optional<std::string_view> content::base64() const noexcept {
+    if (type() == "image" || type() == "audio") return block_["data"].if_string();
+    if (type() == "resource") return about()["blob"].if_string();
+    return std::nullopt;
+}
+
+std::string_view content::data() const noexcept { return base64().value_or(std::string_view()); }
+
+std::optional<std::string> content::bytes() const {
+    const std::optional<std::string_view> text = base64();
+    return text ? base64_decode(*text) : std::nullopt;
+}
+
+std::string_view content::mime_type() const noexcept {
+    const std::string_view of = type();
+    if (of != "image" && of != "audio" && of != "resource_link" && of != "resource") return {};
+    return about()["mimeType"].if_string().value_or(std::string_view());
+}
+
+std::string_view content::uri() const noexcept {
+    if (type() != "resource_link" && type() != "resource") return {};
+    return about()["uri"].if_string().value_or(std::string_view());
+}
+
+std::optional<resource> content::linked() const {
+    resource into;
+    decode_error ignored;
+    if (type() != "resource_link" || !decode(block_, into, ignored)) return std::nullopt;
+    return into;
+}
+
+std::optional<resource_contents> content::embedded() const {
+    resource_contents into;
+    decode_error ignored;
+    if (type() != "resource" || !decode(about(), into, ignored)) return std::nullopt;
+    return into;
 }
 
 bool content::write(std::string& out) const {
-    if (!is_text()) return json::write(out, block_);
+    if (!is_plain_text()) return json::write(out, block_);
     const std::size_t before = out.size();
     out += R"({"type":"text","text":)";
     if (!json::write_string(out, text_)) {
@@ -140,7 +182,7 @@ bool content::write(std::string& out) const {
 }
 
 json::value keel_encode(const content& from) {
-    if (!from.is_text()) return from.as_block();
+    if (!from.is_plain_text()) return from.as_block();
     return json::object({{"type", "text"}, {"text", from.text()}});
 }
 
@@ -150,6 +192,17 @@ bool keel_decode(const json::value& from, content& into, decode_error& error) {
     into.text_ = is_text ? from["text"].as_string() : std::string_view();
     into.block_ = is_text && from.size() == 2 ? json::value() : from;
     return true;
+}
+
+std::string tool_result::text() const {
+    std::string all;
+    bool first = true;
+    for (const keel::content& block : content) {
+        if (!block.is_text()) continue;
+        if (!std::exchange(first, false)) all += '\n';
+        all += block.text();
+    }
+    return all;
 }
 
 }  // namespace keel

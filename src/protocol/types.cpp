@@ -23,6 +23,8 @@ resource_contents resource_contents::of_bytes(std::string uri, std::string_view 
     return made;
 }
 
+std::optional<std::string> resource_contents::bytes() const { return blob ? base64_decode(*blob) : std::nullopt; }
+
 std::string sampling_result::text() const {
     std::string all;
     for (const keel::content& block : content) all += block.text();

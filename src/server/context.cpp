@@ -5,23 +5,7 @@
 #include "server/call_state.hpp"
 #include "server/server_core.hpp"
 
-#include <array>
-
 namespace keel {
-
-namespace {
-constexpr std::array<std::string_view, 8> level_names = {"debug", "info",     "notice", "warning",
-                                                         "error", "critical", "alert",  "emergency"};
-}
-
-std::string_view name_of(log_level level) noexcept { return level_names[static_cast<std::size_t>(level)]; }
-
-std::optional<log_level> find_log_level(std::string_view name) noexcept {
-    for (std::size_t i = 0; i < level_names.size(); ++i) {
-        if (level_names[i] == name) return static_cast<log_level>(i);
-    }
-    return std::nullopt;
-}
 
 bool context::cancelled() const noexcept { return state_->request->stopped(); }
 std::string context::reason() const { return state_->request->reason(); }

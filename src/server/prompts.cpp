@@ -63,7 +63,7 @@ void write_prompt(reply& out, const prompt_result& r) {
         out.content += m.role == role::user ? R"({"role":"user","content":)" : R"({"role":"assistant","content":)";
         if (!m.content.write(out.content)) throw_unexpressible();
         out.content += '}';
-        if (!m.content.is_text()) out.only_text = false;
+        if (!m.content.is_plain_text()) out.only_text = false;
     }
     out.content += ']';
     if (!r.description.empty()) {

@@ -30,7 +30,7 @@ void write_result(reply& out, const tool_result& r) {
     for (const content& block : r.content) {
         if (out.content.size() > 1) out.content += ',';
         if (!block.write(out.content)) throw_unexpressible();
-        if (!block.is_text()) out.only_text = false;
+        if (!block.is_plain_text()) out.only_text = false;
     }
     out.content += ']';
 }

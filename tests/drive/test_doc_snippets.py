@@ -16,7 +16,7 @@ SOURCE = os.environ.get("KEEL_SOURCE", os.path.join(os.path.dirname(os.path.absp
 # Fragments, by their first line, that must not be part of anything we compile. What could be compiled is not to be added.
 NOT_COMPILED = {
     # What g++ 12 gets wrong.
-    ("docs/dependencies.md", 'co_await client.call("x", args{.query = "y"});   // g++ 12: destroyed twice'),
+    ("docs/dependencies.md", 'co_await client.call_tool("x", args{.query = "y"});   // g++ 12: destroyed twice'),
 }
 
 

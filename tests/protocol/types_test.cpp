@@ -326,9 +326,10 @@ TEST_CASE("content: what the constructors make is what the protocol calls it") {
     noted.with(notes).with_meta(json::object({{"k", 1}}));
     CHECK(shown(noted) == R"({"type":"text","text":"hi","annotations":{"audience":["user"],"priority":0.5},)"
                           R"("_meta":{"k":1}})");
-    CHECK_FALSE(noted.is_text());
+    CHECK(noted.is_text());
+    CHECK_FALSE(noted.is_plain_text());
     CHECK(noted.text() == "hi");
-    CHECK(content::block(json::parse(R"({"type":"text","text":"plain"})")).is_text());
+    CHECK(content::block(json::parse(R"({"type":"text","text":"plain"})")).is_plain_text());
     CHECK(shown(content::tool_answer("1", {"ok"}, true)) ==
           R"({"type":"tool_result","toolUseId":"1","content":[{"type":"text","text":"ok"}],"isError":true})");
 }

@@ -1,0 +1,16 @@
+#pragma once
+
+// How much a log message matters, on both sides of the wire.
+
+#include <optional>
+#include <string_view>
+
+namespace keel {
+
+enum class log_level : unsigned char { debug, info, notice, warning, error, critical, alert, emergency };
+
+/// As on the wire: "warning".
+std::string_view name_of(log_level) noexcept;
+std::optional<log_level> find_log_level(std::string_view name) noexcept;
+
+}  // namespace keel
