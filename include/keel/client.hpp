@@ -63,7 +63,7 @@ private:
 
 /// What to do when the connection is lost.
 struct restart_policy {
-    /// So often in a row, without a call that worked in between. 0: never; connect() does it by hand.
+    /// So often in a row, without an answer in between. 0: never; connect() does it by hand.
     unsigned attempts = 0;
     /// Before the second attempt, doubled before each further one, up to 30 s.
     duration first_wait = std::chrono::milliseconds(200);
@@ -104,7 +104,7 @@ struct client_options {
     /// Older revisions: a server that has said nothing for this long is asked for a sign of life, and without one within the same
     /// time the connection counts as lost. Zero: never.
     duration keep_alive = std::chrono::seconds(0);
-    std::shared_ptr<era_memory> eras = {};  // null: one of its own
+    std::shared_ptr<era_memory> eras = {};  // null: for a URL that of the process, else one of its own
     cache_settings cache = {};
     /// The most pages that a list may have, the most rounds of questions that a call may take.
     unsigned max_pages = 1000;

@@ -31,14 +31,15 @@ struct limits {
     std::size_t max_message = 16 * 1024 * 1024;  // bytes of one line
     std::size_t max_depth = 512;                 // nesting of JSON
     std::size_t max_batch = 1000;                // messages in one batch array
-    std::size_t out_queue = 8 * 1024 * 1024;     // bytes waiting to be written: at this mark reading pauses
-    std::size_t out_queue_soft = 1024 * 1024;    // above this, progress is merged and log messages are dropped
-    std::size_t max_in_flight = 256;             // handlers of one connection
-    std::size_t max_in_flight_total = 4096;      // handlers of one server
-    std::size_t max_listens = 64;                // open subscriptions/listen requests of one connection
-    std::size_t max_subscriptions = 1024;        // resources that one connection is subscribed to
-    std::size_t max_uri = 8 * 1024;              // bytes of the URI of one of them
-    unsigned anonymous_errors_per_second = 10;   // errors that cannot carry an id
+    std::size_t out_queue =
+        8 * 1024 * 1024;  // bytes waiting to be written: at this mark reading pauses (a client: of answers)
+    std::size_t out_queue_soft = 1024 * 1024;   // above this, progress is merged and log messages are dropped
+    std::size_t max_in_flight = 256;            // handlers of one connection
+    std::size_t max_in_flight_total = 4096;     // handlers of one server
+    std::size_t max_listens = 64;               // open subscriptions/listen requests of one connection
+    std::size_t max_subscriptions = 1024;       // resources that one connection is subscribed to
+    std::size_t max_uri = 8 * 1024;             // bytes of the URI of one of them
+    unsigned anonymous_errors_per_second = 10;  // errors that cannot carry an id
 };
 
 }  // namespace keel

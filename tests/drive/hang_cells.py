@@ -160,8 +160,6 @@ def expected_garbage(cell):
         return "stream_lost"
     if cell.fault in HTTP_GARBAGE:
         return expected_http(cell)
-    if cell.wire == "old_sse" and cell.fault in ("huge", "huge_anonymous", "hundred_megabytes"):
-        return "closed"  # an event cannot be passed over: its stream, the only one, ends
     if cell.fault in PASSED_OVER:
         if cell.wire in LINES or cell.wire == "old_sse":
             return "timed_out"
