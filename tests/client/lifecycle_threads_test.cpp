@@ -213,15 +213,6 @@ TEST_CASE(
     CHECK(outcome_of(std::move(ping)) == "connection closed");
 }
 
-namespace {
-
-struct name_form {
-    std::string name;
-};
-KEEL_DESCRIBE(name_form, name)
-
-}  // namespace
-
 TEST_CASE(
     "B15, D1, G4: a handler that does not end within the grace is left behind; the call it belonged to has ended") {
     // Keeps what is left behind, for good.

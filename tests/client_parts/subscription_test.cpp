@@ -309,12 +309,11 @@ TEST_CASE("a change for a loop that has ended stays for another") {
     subject s;
     manual_loop gone;
     waiter w(gone, s.user);
-    gone.end();
-    s.state->push({.what = kind::tools});
     CHECK(w.ended == "waits");
-    CHECK(s.next() == "tools");
-    w.line.stop();
+    gone.end();
     CHECK(w.ended == "cancelled");
+    s.state->push({.what = kind::tools});
+    CHECK(s.next() == "tools");
 }
 
 TEST_CASE("changes from one thread are heard on the loop of another, each of them, until the end") {

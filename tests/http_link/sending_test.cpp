@@ -298,7 +298,7 @@ TEST_CASE("B20, D7: answers, notifications and pings do not wait behind calls, w
         given_up->line.stop();
         t.peer->notify("notifications/roots/list_changed", "{}");
         for (auto [shown, urgent] :
-             {std::pair("POST initialize", false), std::pair("POST notifications/initialized", true),
+             {std::pair("POST initialize", true), std::pair("POST notifications/initialized", true),
               std::pair("POST tools/call", false), std::pair("POST resources/read", false),
               std::pair("POST ping", true), std::pair("POST result", true),
               std::pair("POST notifications/cancelled", true),
