@@ -16,7 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Who asks, and whether the answer is still wanted. Copy it to keep it; any thread.
 class asked_by {

@@ -32,7 +32,7 @@
 #include <utility>
 #include <variant>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// How many threads run an io_context. One costs a little less; saying one when there are several is a data race.
 enum class io_threads : unsigned char { several, one };

@@ -9,7 +9,7 @@
 #include <string>
 #include <type_traits>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 enum class elicit_action : unsigned char { accept, decline, cancel };
 

@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Waits. `co_await keel::sleep_for(100ms);`
 class [[nodiscard]] sleep_for final : public detail::wait {

@@ -2,11 +2,13 @@
 
 // Base64 (RFC 4648), for the binary contents of resources, images and sounds.
 
+#include <keel/version.hpp>
+
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// The usual alphabet, padded with '='.
 std::string base64_encode(std::string_view bytes);

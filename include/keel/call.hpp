@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 struct progress_report {
     double progress = 0;

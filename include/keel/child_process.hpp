@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// What to start. The command is looked up in PATH unless it holds a slash.
 struct child_process {

@@ -32,7 +32,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 enum class list_kind : unsigned char { tools, prompts, resources };
 

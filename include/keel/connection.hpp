@@ -2,11 +2,13 @@
 
 // A byte stream to one peer. The library's own are made by keel/transport.hpp; a program may bring another.
 
+#include <keel/version.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Two directions of bytes, driven by one loop. All functions and all calls to the listener happen on that loop.
 class connection {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// One block of content: text, or any other kind the protocol knows. Where the peer's revision does not know the kind,
 /// a text that says what was there is sent in its place.

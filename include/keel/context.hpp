@@ -18,7 +18,7 @@
 #include <typeindex>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace detail {
 struct call_state;  // src/server/call_state.hpp

@@ -2,9 +2,11 @@
 
 // Where a JSON value does not fit, and why.
 
+#include <keel/version.hpp>
+
 #include <string>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Where a value did not fit and why: `arguments.items[2].name` and `expected string, found integer`.
 struct decode_error {

@@ -27,7 +27,7 @@
 #include <variant>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace detail {
 

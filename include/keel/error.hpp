@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 enum class error_kind : unsigned char {
     rejected,      // the peer answered with an error: read code and data

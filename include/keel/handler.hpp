@@ -13,7 +13,7 @@
 #include <tuple>
 #include <type_traits>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 /// A result on its way to the wire: JSON texts. What they are depends on the kind of handler.
 struct reply {

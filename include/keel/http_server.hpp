@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// One HTTP request, as routes and `identify` see it. Good during the call.
 class http_request {

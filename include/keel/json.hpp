@@ -6,6 +6,8 @@
 // borrows it from the document that read it. Copying a borrowed value makes an owned one, so whatever outlives a
 // document is simply copied out of it.
 
+#include <keel/version.hpp>
+
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +19,7 @@
 #include <string_view>
 #include <utility>
 
-namespace keel::json {
+namespace keel::inline KEEL_ABI::json {
 
 /// Thrown by the convenience functions: a wrong kind, text that is not JSON, a number that JSON cannot express.
 class error : public std::runtime_error {

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 struct limits {
     /// How long running handlers may go on once input has ended. Zero cancels them at once.

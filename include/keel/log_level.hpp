@@ -2,10 +2,12 @@
 
 // How much a log message matters, on both sides of the wire.
 
+#include <keel/version.hpp>
+
 #include <optional>
 #include <string_view>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 enum class log_level : unsigned char { debug, info, notice, warning, error, critical, alert, emergency };
 

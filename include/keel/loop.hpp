@@ -2,11 +2,13 @@
 
 // Where Keel's work runs: one thread at a time, with a clock that can be handed in.
 
+#include <keel/version.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 using time_point = std::chrono::steady_clock::time_point;
 using duration = std::chrono::steady_clock::duration;

@@ -17,7 +17,7 @@
 #include <string>
 #include <typeindex>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// A request on its way to its handler. `params` may be changed before it goes on.
 struct request_call {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Something said by the user or the model, one block.
 struct prompt_message {

@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 struct prompt_options {
     std::string title = {};

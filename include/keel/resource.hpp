@@ -14,7 +14,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// How long a result may be kept by whoever receives it, and whether it is the same for everyone (revision 2026-07-28).
 struct cache_hint {

@@ -17,7 +17,7 @@
 #include <optional>
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 class epoll_loop;
 

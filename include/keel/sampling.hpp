@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// One turn of the conversation. Before revision 2025-11-25 a message has one block: several are sent as several
 /// messages.

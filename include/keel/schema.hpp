@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace validation {
 struct program;  // src/schema/program.hpp

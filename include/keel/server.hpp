@@ -27,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// How the answers of multi-round requests (revision 2026-07-28) travel: see docs/asking.md.
 struct asking_options {

@@ -2,13 +2,15 @@
 
 // What a server is doing: for the embedding program's own monitoring.
 
+#include <keel/version.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// The requests of one method, each counted when it is answered or given up. Times are from the moment its bytes were
 /// read, so they include waiting behind others that came with it; they are right to within an eighth. The clock is

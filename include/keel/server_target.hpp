@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 class server;
 namespace client_side {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 struct subscription_request {
     bool tools = false;

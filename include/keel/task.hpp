@@ -19,7 +19,7 @@
 #include <utility>
 #include <variant>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Thrown by the wait that was pending when its activity was cancelled.
 class cancelled : public std::exception {

@@ -12,7 +12,7 @@
 #include <string>
 #include <type_traits>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Thrown by a tool of any kind to say that it failed in its own business: a result that the model should read, not a
 /// protocol error.

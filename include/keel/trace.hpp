@@ -2,9 +2,11 @@
 
 // W3C trace context, as it travels in the metadata of a request.
 
+#include <keel/version.hpp>
+
 #include <string>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Empty members were absent, or not in the form that W3C asks for.
 struct trace_context {

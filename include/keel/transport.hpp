@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// The process's standard input and output as a connection.
 struct stdio {

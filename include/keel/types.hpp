@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 enum class role : unsigned char { user, assistant };
 

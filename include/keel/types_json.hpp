@@ -9,7 +9,7 @@
 #include <keel/sampling.hpp>
 #include <keel/types.hpp>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 KEEL_DESCRIBE_ENUM(role, user, assistant)
 KEEL_DESCRIBE_ENUM(icon_theme, light, dark)  // "any" is not said

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Runs a task on the loop, from a turn of it. `done(outcome<T>)` hears of its end, and must not throw.
 template <class T, class Done>

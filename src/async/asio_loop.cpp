@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace asio = boost::asio;
 

@@ -17,7 +17,7 @@
 #include <optional>
 #include <thread>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Runs its work wherever the io_context is run. If several threads run it, everything goes through a strand.
 ///

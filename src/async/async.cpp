@@ -1,6 +1,6 @@
 #include <keel/async.hpp>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 void sleep_for::arm() {
     timer_ = start_timer_after(current().loop(), duration_, [this] { resume(); });

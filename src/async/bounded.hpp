@@ -12,7 +12,7 @@
 #include <stop_token>
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 enum class given_up : unsigned char { no, late, stopped };
 

@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace detail {
 

@@ -11,7 +11,7 @@
 #include <climits>
 #include <system_error>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <thread>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Whoever calls run is the loop's thread until run returns. post, here and stop from any thread.
 class epoll_loop final : public reactor {

@@ -1,6 +1,6 @@
 #include <keel/error.hpp>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 std::string_view name_of(error_kind kind) noexcept {
     switch (kind) {

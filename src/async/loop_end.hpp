@@ -10,7 +10,7 @@
 #include <memory>
 #include <utility>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 /// A loop as somebody knows it who may outlive it: another thread, or a task of another loop.
 /// A loop that is none of the library's own (a test's) must outlive it.

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// A loop that watches descriptors. There are two: epoll_loop for threads of our own, asio_loop on a caller's io_context.
 /// Owned by shared_ptr: threads that post to it end at times of their own. Everything but post and here on the loop.

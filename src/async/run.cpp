@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 // Whether this thread is inside of keel::run. There is nobody to hand this in: the one who asks may be any code of the user's.

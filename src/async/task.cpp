@@ -2,7 +2,7 @@
 
 #include <array>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 

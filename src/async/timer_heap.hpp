@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// A binary heap whose entries know their place, so that stopping costs no search, and whose slots are reused, so that
 /// starting costs no allocation. Timers for the same moment come out in the order in which they were started.

@@ -2,6 +2,8 @@
 
 // What the two loops share: work posted from any thread, and who is running it.
 
+#include <keel/version.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <functional>
@@ -9,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 /// Says "this thread runs the loop now" for as long as it lives. Turns nest: the outer one goes on after the inner.
 class turn {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 struct worker_pool::state {
     // Submitters, the threads of the pool and whoever shuts it down meet here.

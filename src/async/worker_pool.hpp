@@ -9,7 +9,7 @@
 #include <functional>
 #include <memory>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Runs work on threads of its own, started when first needed. All functions from any thread, but shut_down not from
 /// work of the pool.

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 

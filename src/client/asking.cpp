@@ -12,7 +12,7 @@
 
 #include <utility>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 

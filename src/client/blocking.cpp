@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace detail {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "client/engine.hpp"
 #include "client/session.hpp"
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 using detail::client_engine;
 using engine_ptr = std::shared_ptr<client_engine>;

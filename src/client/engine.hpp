@@ -24,7 +24,7 @@
 #include <thread>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 class epoll_loop;
 class worker_pool;
 namespace client_side {

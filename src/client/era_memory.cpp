@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 // A program that talks to more servers than this asks some of them again, which costs a request each.

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 namespace {
 

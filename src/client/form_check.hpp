@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 /// Makes an answer fit the form it belongs to. Accepted: the defaults of the schema are filled in where `values` has nothing, and the
 /// whole is checked (ELI-18). Declined or cancelled: `values` is dropped. Gives a sentence about what does not fit, or nothing.

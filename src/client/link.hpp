@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 /// What a link says to the session that uses it. On the loop.
 class link_user : public rpc::peer_user {

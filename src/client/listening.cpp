@@ -8,7 +8,7 @@
 
 #include <keel/context.hpp>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 

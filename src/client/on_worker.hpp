@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 /// Cancellation: the wait ends at once; the function is left to itself, with a token that says so.
 template <class T>

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 /// Roughly what a value takes in memory.
 std::size_t footprint(const json::value& v) noexcept;

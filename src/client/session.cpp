@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 namespace {
 const json::value no_params;

@@ -18,11 +18,11 @@
 #include <string>
 #include <string_view>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 class client_engine;
 }
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 class subscription_state;
 

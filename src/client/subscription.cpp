@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 using client_side::subscription_state;
 

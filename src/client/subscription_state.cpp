@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 /// Owned by the wait, by a turn of its loop that is to wake it, and by the loop, which may end before there is anything to say.
 struct subscription_state::waiting {

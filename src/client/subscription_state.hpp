@@ -14,7 +14,7 @@
 #include <set>
 #include <string>
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 /// Two owners that end at different times: the user's subscription (and a task that waits in it), and the engine.
 ///

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::client_side {
+namespace keel::inline KEEL_ABI::client_side {
 
 /// Of one session, on its loop only. Learns from every page of a tools/list, and forgets when the list has changed.
 class tool_book {

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace client_side {
 

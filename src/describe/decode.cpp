@@ -11,7 +11,7 @@
 #include <bit>
 #include <cmath>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 std::string decode_error::message() const { return path.empty() ? text : path + ": " + text; }
 

@@ -4,7 +4,7 @@
 
 #include "scalars.hpp"
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <compare>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 

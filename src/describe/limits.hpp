@@ -4,7 +4,7 @@
 
 #include <keel/describe.hpp>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 /// True when a value of the right kind keeps the limits; otherwise `why` says which one it does not.
 bool within_limits(const field_notes&, const json::value&, std::string& why);

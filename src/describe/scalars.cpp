@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 std::optional<float> to_float(double wide) noexcept {
     // Half a step above the largest float, from where rounding leads to infinity.

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 /// The bytes of an integer or enum, zero-extended.
 inline std::uint64_t load_bits(const type_table& t, const void* from) noexcept {

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

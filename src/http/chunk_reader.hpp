@@ -2,11 +2,13 @@
 
 // The chunked transfer coding, out of bytes that are cut anywhere. For requests and for responses.
 
+#include <keel/version.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 class chunk_reader {
 public:

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 /// Bounded by count and by bytes: the oldest go first, and whoever needs one of those is told so (H16, J5). Ids are unique in
 /// the session and name their stream (H9): "12-345" is the 345th event of the session, on stream 12.

@@ -3,7 +3,7 @@
 #include "http/http_connection.hpp"
 #include "http/service.hpp"
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 exchange::exchange(http_connection& c) : loop_(c.lane().loop), connection_(&c) {}
 

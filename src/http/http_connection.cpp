@@ -8,7 +8,7 @@
 
 #include <cxxabi.h>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

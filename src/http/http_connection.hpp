@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 class lane;
 class modern_side;

@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 struct http_server::impl {
     impl(server& s, http_options o) : work(std::make_shared<http::service>(s, std::move(o))) {}

@@ -7,7 +7,7 @@
 
 #include <unordered_set>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

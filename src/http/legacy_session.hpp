@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 class lane;
 

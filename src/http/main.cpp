@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 int main(server& s, int argc, const char* const* argv) {
     server_side::command_line line = server_side::read_command_line(argc, argv);

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 struct accepted_types {
     bool said = false;  // there was an Accept header. Without one HTTP lets a server send anything

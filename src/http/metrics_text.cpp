@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <keel/error.hpp>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 class http_connection;
 class lane;

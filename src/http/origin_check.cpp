@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 struct origin_rules {
     /// Bound to a loopback address: then Host must be localhost, 127.0.0.1 or [::1] with any port, and Origin absent or

@@ -5,7 +5,7 @@
 #include "http/router.hpp"
 #include "http/service.hpp"
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <functional>
 #include <limits>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace beast = boost::beast;
 

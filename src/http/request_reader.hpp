@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 struct reader_limits {
     std::size_t max_head = 16 * 1024;  // request line and headers, with their line ends; the same for trailers

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -2,11 +2,13 @@
 
 // The heads of answers, and chunks, appended to a buffer that goes out as it is.
 
+#include <keel/version.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 /// "Not Found"; "Unknown" for a number without a name.
 std::string_view reason_phrase(int status) noexcept;

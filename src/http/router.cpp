@@ -14,7 +14,7 @@
 // The order of the checks is that of the specification's error cases: Origin and Host, who it is, the HTTP method, media
 // types, JSON, the era, and then what the era asks for.
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "http/request_reader.hpp"
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 class http_connection;
 

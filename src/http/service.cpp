@@ -14,7 +14,7 @@
 #include <cstdio>
 #include <future>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

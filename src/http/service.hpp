@@ -26,7 +26,7 @@
 #include <unordered_set>
 #include <vector>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 class http_connection;
 class legacy_session;

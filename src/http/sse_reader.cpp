@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -2,6 +2,8 @@
 
 // Reads text/event-stream by the WHATWG standard, however the bytes are cut.
 
+#include <keel/version.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -9,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 struct sse_limits {
     std::size_t max_event = 16 * 1024 * 1024;  // of the data of one event, and of each line

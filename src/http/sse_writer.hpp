@@ -2,11 +2,13 @@
 
 // Server-sent events, as text/event-stream carries them.
 
+#include <keel/version.hpp>
+
 #include <chrono>
 #include <string>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 /// One event. An empty id or event is left out. Data is split at its line ends (CR, LF, CRLF), so that nothing in it can
 /// end the event; a reader sees each of them as LF. Line ends and NUL in an id or event, which no reader could

@@ -2,12 +2,14 @@
 
 // The small pieces that headers are made of.
 
+#include <keel/version.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 inline char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 

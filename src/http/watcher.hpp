@@ -2,7 +2,9 @@
 
 // Who gives the answer to a request that is waiting on an HTTP connection.
 
-namespace keel::http {
+#include <keel/version.hpp>
+
+namespace keel::inline KEEL_ABI::http {
 
 /// Told on the connection's loop, from the moment a request was handed over until its answer is complete.
 class answer_watcher {

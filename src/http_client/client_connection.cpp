@@ -9,7 +9,7 @@
 #include <exception>
 #include <utility>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -16,11 +16,11 @@
 #include <string>
 #include <string_view>
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 class tls_connection;
 }
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 class client_connection;
 class tunnel;

@@ -15,11 +15,11 @@
 #include <optional>
 #include <string>
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 class tls_client_context;
 }
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 /// Immutable once made. Connections and transfers refer to it; the pool owns it.
 struct endpoint {

@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 struct http_link_options {
     header_list headers = {};  // sent with every request

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 link_farewell::link_farewell(http_link& home) : home_(home) {
     outgoing out;

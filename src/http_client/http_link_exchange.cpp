@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 class http_link;
 

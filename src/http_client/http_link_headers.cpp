@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 /// What every request to the server says besides its message.
 struct request_terms {

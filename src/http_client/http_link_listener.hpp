@@ -14,7 +14,7 @@
 #include <optional>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 class http_link;
 

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstdint>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 rpc::call_outcome failed_call(error_kind kind, std::string why, int http_status = 0);
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 struct proxy_address {
     tcp_address at;

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 /// 307 and 308 for any method; 301, 302 and 303 for GET only, because they turn anything else into one.
 bool may_follow(int status, std::string_view method) noexcept;

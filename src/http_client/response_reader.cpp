@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 /// Reads one response after the other. What two readers may understand differently is refused rather than interpreted: both
 /// lengths, two that differ, codings other than chunked, folded lines, line ends that are not CRLF, control characters.

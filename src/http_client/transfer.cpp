@@ -1,6 +1,6 @@
 #include "http_client/transfer.hpp"
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 std::string_view response_view::header(std::string_view lower_case_name) const noexcept {
     for (const auto& [name, value] : *headers) {

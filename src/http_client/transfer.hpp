@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 using header_list = std::vector<std::pair<std::string, std::string>>;
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 tunnel::tunnel(std::unique_ptr<connection> raw, std::string request, std::size_t max_head, opened done)
     : raw_(std::move(raw)), request_(std::move(request)), reader_(max_head), done_(std::move(done)) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 
@@ -63,7 +63,7 @@ private:
 
 }  // namespace keel::http
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 server_target::server_target(url where) : connector_(std::make_shared<http::url_connector>(std::move(where))) {}
 

@@ -11,7 +11,7 @@
 #include <charconv>
 #include <stdexcept>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 namespace {
 

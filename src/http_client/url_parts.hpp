@@ -2,11 +2,13 @@
 
 // The parts of an http or https URL, checked.
 
+#include <keel/version.hpp>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-namespace keel::http {
+namespace keel::inline KEEL_ABI::http {
 
 struct url_parts {
     bool secure = false;

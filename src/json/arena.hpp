@@ -1,12 +1,14 @@
 #pragma once
 
+#include <keel/version.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
 
-namespace keel::json::detail {
+namespace keel::inline KEEL_ABI::json::detail {
 
 /// Memory that is handed out bit by bit and taken back all at once. After a reset one block of at most `keep` bytes
 /// stays: enough that ordinary messages never allocate, little enough for thousands of idle connections.

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace keel::json::detail {
+namespace keel::inline KEEL_ABI::json::detail {
 
 /// A header followed by cells. An array of n elements fills n cells; an object of n members fills 2n, since a member is
 /// two values side by side. Owned blocks come from the heap, borrowed ones from the arena of a document. A value

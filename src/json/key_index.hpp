@@ -12,7 +12,7 @@
 #include <new>
 #include <span>
 
-namespace keel::json::detail {
+namespace keel::inline KEEL_ABI::json::detail {
 
 /// Up to this many members a plain search is quicker than any index.
 inline constexpr std::size_t few_members = 32;

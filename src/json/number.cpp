@@ -5,7 +5,7 @@
 #include <string>
 #include <system_error>
 
-namespace keel::json::detail {
+namespace keel::inline KEEL_ABI::json::detail {
 
 namespace {
 

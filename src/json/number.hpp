@@ -1,8 +1,10 @@
 #pragma once
 
+#include <keel/version.hpp>
+
 #include <optional>
 
-namespace keel::json::detail {
+namespace keel::inline KEEL_ABI::json::detail {
 
 /// The double nearest to a number in JSON's form. What is too small becomes zero with its sign; nothing when it is too
 /// large.

@@ -15,7 +15,7 @@
 // One pass over the text, no recursion. Finished values wait on a stack; when a container closes, its cells move from
 // there into a block of exactly the right size.
 
-namespace keel::json {
+namespace keel::inline KEEL_ABI::json {
 
 namespace detail {
 

@@ -3,6 +3,8 @@
 // Finding the end of a run of plain characters: those that stand for themselves in a JSON string and are ASCII. Reader,
 // writer and UTF-8 check spend most of their time here.
 
+#include <keel/version.hpp>
+
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +14,7 @@
 #include <emmintrin.h>
 #endif
 
-namespace keel::json::detail {
+namespace keel::inline KEEL_ABI::json::detail {
 
 inline bool is_plain(char c) noexcept {
     const auto u = static_cast<unsigned char>(c);

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <keel/version.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <type_traits>
 
-namespace keel::json::detail {
+namespace keel::inline KEEL_ABI::json::detail {
 
 /// A stack whose first N entries need no heap: nearly every message is flatter than that.
 template <class T, std::size_t N = 32>

@@ -9,7 +9,7 @@
 
 // Copying, destroying and comparing whole trees.
 
-namespace keel::json::detail {
+namespace keel::inline KEEL_ABI::json::detail {
 
 namespace {
 

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <keel/version.hpp>
+
 #include <cstddef>
 
-namespace keel::json::detail {
+namespace keel::inline KEEL_ABI::json::detail {
 
 /// What was found at a place where a byte is not ASCII.
 struct utf8_run {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-namespace keel::json {
+namespace keel::inline KEEL_ABI::json {
 
 using detail::container;
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace keel::json {
+namespace keel::inline KEEL_ABI::json {
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 
@@ -118,7 +118,7 @@ std::optional<std::string> decoded(std::string_view text, base64_form form) {
 
 }  // namespace keel::protocol
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 using protocol::base64_form;
 

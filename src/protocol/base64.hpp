@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 enum class base64_form : unsigned char {
     padded,  // the usual alphabet, padded with '='

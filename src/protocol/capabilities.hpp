@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 /// By identifier, each with its settings.
 using extension_map = std::map<std::string, json::value>;

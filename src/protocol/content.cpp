@@ -8,7 +8,7 @@
 #include <array>
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include "protocol/elicitation_form.hpp"
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 

@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 /// A form as a revision knows it: 2025-06-18 has no defaults but of booleans, names the titles of choices beside them, and
 /// has no choice of several. Nothing when the form cannot do without what the revision lacks. `form` is of the allowed subset.

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <string_view>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 

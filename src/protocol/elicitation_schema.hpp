@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 /// Nothing when the schema is a flat object of text, numbers, switches and choices; otherwise a sentence that names the
 /// property and the reason. Everything that any revision knows is allowed: see form_for for what one of them lacks.

@@ -12,13 +12,13 @@
 #include <variant>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 KEEL_DESCRIBE_ENUM(elicit_action, accept, decline, cancel)
 
 }  // namespace keel
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 // ---- roots ----
 

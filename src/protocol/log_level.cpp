@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 constexpr std::array<std::string_view, 8> level_names = {"debug", "info",     "notice", "warning",

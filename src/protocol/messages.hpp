@@ -19,13 +19,13 @@
 #include <variant>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 KEEL_DESCRIBE_ENUM(log_level, debug, info, notice, warning, error, critical, alert, emergency)
 
 }  // namespace keel
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 enum class cache_scope : unsigned char { only_caller, everyone };
 KEEL_DESCRIBE_ENUM(cache_scope, (only_caller, "private"), (everyone, "public"))

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 

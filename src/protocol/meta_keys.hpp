@@ -10,7 +10,7 @@
 
 #include <string_view>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 /// META-01.
 bool is_valid_meta_key(std::string_view key) noexcept;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 enum class method : std::uint8_t {
     tools_call,

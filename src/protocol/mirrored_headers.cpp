@@ -8,7 +8,7 @@
 #include <iterator>
 #include <utility>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 

@@ -15,7 +15,7 @@
 #include <variant>
 #include <vector>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 /// The text a header value stands for: itself, or what is in `=?base64?…?=`. Nothing when it cannot be one that a client
 /// has written: characters that no header may hold, Base64 that is not canonical, bytes that are not UTF-8. Optional

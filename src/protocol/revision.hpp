@@ -2,11 +2,13 @@
 
 // The revisions of the protocol, and what each of them has.
 
+#include <keel/version.hpp>
+
 #include <array>
 #include <optional>
 #include <string_view>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 enum class revision : unsigned char { r2024_11_05, r2025_03_26, r2025_06_18, r2025_11_25, r2026_07_28 };
 

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <span>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <keel/describe.hpp>
 #include <keel/sampling.hpp>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 /// Leaves out what the revision does not have.
 const detail::encode_filter& filter_for(revision r) noexcept;

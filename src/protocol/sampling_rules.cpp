@@ -2,7 +2,7 @@
 
 #include <set>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 /// Nothing when it is in order (SAM-04, SAM-05); else what is wrong, and in which message.
 std::optional<std::string> sampling_problem(const sampling_request& request);

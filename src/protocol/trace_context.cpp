@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 

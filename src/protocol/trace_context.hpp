@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 // META-03. The forms of the W3C recommendations, with bounds of our own where they only say how much must be carried.
 

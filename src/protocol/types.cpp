@@ -5,7 +5,7 @@
 
 #include <array>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 resource_contents resource_contents::of_text(std::string uri, std::string text, std::string mime_type) {
     resource_contents made;

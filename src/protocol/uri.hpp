@@ -2,11 +2,13 @@
 
 // URIs (RFC 3986): which characters they are made of, and what to refuse.
 
+#include <keel/version.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 /// RES-04, RES-06: a URI with a scheme and perhaps a fragment, made of allowed characters and whole percent escapes.
 /// The parts are checked too: "http://a:b:c/" has no such port, "x://[1]/" no such address.

@@ -2,6 +2,8 @@
 
 // The parts of a URI template, and the matching of URIs against them. Used through uri_template.
 
+#include <keel/version.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -10,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 /// The table of RFC 6570, appendix A.
 struct template_operator {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-namespace keel::protocol {
+namespace keel::inline KEEL_ABI::protocol {
 
 /// What a variable stands for: a text, a list, or keys with values in their order. An empty list or table counts as
 /// undefined, an empty text does not.

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 /// Shared with the question that is under way, which may end after the session.
 class keep_alive::watch : public std::enable_shared_from_this<watch> {

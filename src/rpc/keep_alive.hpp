@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 /// Of one session, of either role, on its loop. A peer that says something of its own accord is not asked.
 class keep_alive {

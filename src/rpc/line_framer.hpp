@@ -2,12 +2,14 @@
 
 // One message per line: cuts a stream of bytes into lines, whatever the pieces in which it comes.
 
+#include <keel/version.hpp>
+
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 /// Lines that lie whole within a piece are handed on without a copy. A line beyond the limit is skipped in constant
 /// memory. Empty lines, a carriage return before the newline and a byte order mark in front are nobody's business (E2).

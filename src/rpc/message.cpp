@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <cstring>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 void request_id::write(std::string& out) const {
     switch (kind_) {

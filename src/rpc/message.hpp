@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 enum class message_kind : unsigned char { request, notification, response, invalid };
 

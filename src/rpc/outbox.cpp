@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
 // Kept from one burst to the next; a larger buffer is given back once it has been written.

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 /// Frames that wait for the writer, as one contiguous text. A frame whose first byte was handed to the system is
 /// completed whatever happens; any other can be withdrawn (rules B4, B5, D6).

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 /// Identity of a request received or sent. The JSON-RPC id is only an index entry that points to it. 0 is none.
 using serial = std::uint64_t;

@@ -2,7 +2,7 @@
 
 #include <cxxabi.h>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 /// Every way in opens a turn; the outermost one carries out what the core asked for and writes once.
 class peer::turn {

@@ -14,7 +14,7 @@
 #include <memory>
 #include <unordered_map>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 /// What a peer is used for: the session of a server or of a client.
 class peer_user {

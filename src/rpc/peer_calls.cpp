@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <charconv>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
 

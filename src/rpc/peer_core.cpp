@@ -8,7 +8,7 @@
 // Requests we receive and what is said on their behalf. Requests we send are in peer_calls.cpp, the end of the
 // connection is in peer_end.cpp.
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
 constexpr double reports_per_second = 10;  // of what a peer can provoke

@@ -25,7 +25,7 @@
 #include <variant>
 #include <vector>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 enum class role : unsigned char { server, client };
 

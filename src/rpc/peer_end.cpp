@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 std::optional<time_point> peer_core::next_deadline() const noexcept {
     std::optional<time_point> next;

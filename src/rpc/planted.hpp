@@ -4,9 +4,11 @@
 // is() is false at compile time and nothing of this is left; only the explorer's own copy of the peer is built with
 // KEEL_PLANT_BUGS.
 
+#include <keel/version.hpp>
+
 #include <utility>
 
-namespace keel::rpc::planted {
+namespace keel::inline KEEL_ABI::rpc::planted {
 
 enum class bug : unsigned char {
     none,

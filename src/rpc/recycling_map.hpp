@@ -2,6 +2,8 @@
 
 // A map for what comes and goes with every request.
 
+#include <keel/version.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 /// As std::unordered_map, with two differences. A node that is given back is used again, so that a request that is followed
 /// by an answer allocates nothing. And what is in it is walked through in the order in which it came. References stay

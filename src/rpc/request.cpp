@@ -4,7 +4,7 @@
 
 #include <cxxabi.h>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
 // What one request may leave for the loop before it is merged or dropped.

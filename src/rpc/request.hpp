@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 class peer;
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-namespace keel::rpc {
+namespace keel::inline KEEL_ABI::rpc {
 
 /// The id of a JSON-RPC request, compared with its type: 1 is not "1". Absent means "no id"; 0 and "" are ids like any other.
 class request_id {

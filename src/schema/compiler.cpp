@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 

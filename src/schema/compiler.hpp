@@ -6,7 +6,7 @@
 
 #include <memory>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 /// Throws schema_error. What it returns keeps nothing of the document or the options.
 std::shared_ptr<const program> compile(const json::value& document, const schema_options& options);

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace keel::validation::words {
+namespace keel::inline KEEL_ABI::validation::words {
 
 namespace {
 

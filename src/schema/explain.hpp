@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::validation::words {
+namespace keel::inline KEEL_ABI::validation::words {
 
 /// Puts a step in front of the path, on the way out of the value that did not fit.
 void step_into(decode_error&, std::string_view key);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 

@@ -2,9 +2,11 @@
 
 // The formats that can be checked, by name.
 
+#include <keel/version.hpp>
+
 #include <string_view>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 using format_check = bool (*)(std::string_view);
 

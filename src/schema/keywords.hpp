@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 class keywords {
 public:

@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 

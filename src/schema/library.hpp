@@ -14,7 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 /// Which keywords mean something: what "$vocabulary" of the metaschema says.
 struct vocabularies {

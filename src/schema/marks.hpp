@@ -1,10 +1,12 @@
 #pragma once
 
+#include <keel/version.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 /// Which members or items of one value have been evaluated. Kept only where a schema asks ("unevaluatedItems" and
 /// "unevaluatedProperties"); no heap for up to 128 of them.

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <keel/version.hpp>
+
 #include <optional>
 #include <string_view>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 inline constexpr std::string_view dialect_2020_12 = "https://json-schema.org/draft/2020-12/schema";
 

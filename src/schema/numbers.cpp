@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <compare>
 #include <cstdint>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 /// Exact, also between an integer beyond 2^53 and a real. Both must be numbers.
 std::partial_ordering compare(const json::value& a, const json::value& b) noexcept;

@@ -2,6 +2,8 @@
 
 // Regular expressions of ECMA-262, matched by RE2 in linear time.
 
+#include <keel/version.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -11,7 +13,7 @@ namespace re2 {
 class RE2;
 }
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 struct translated_pattern {
     enum class outcome { good, invalid, unsupported };

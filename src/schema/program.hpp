@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 using index = std::uint32_t;
 inline constexpr index none = std::numeric_limits<index>::max();

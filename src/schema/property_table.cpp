@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 

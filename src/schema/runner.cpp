@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 

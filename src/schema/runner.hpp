@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 /// One check of one value. Without an error to fill in it says yes or no and allocates nothing in the usual case; the
 /// words are found by a second run, once the answer is known to be no.

@@ -3,7 +3,7 @@
 #include "compiler.hpp"
 #include "runner.hpp"
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 schema_error::schema_error(std::string where, const std::string& why)
     : std::runtime_error(where.empty() ? why : where + ": " + why),

@@ -8,7 +8,7 @@
 #include <bit>
 #include <vector>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 

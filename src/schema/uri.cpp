@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 

@@ -2,10 +2,12 @@
 
 // As much of RFC 3986 as references between schemas need.
 
+#include <keel/version.hpp>
+
 #include <string>
 #include <string_view>
 
-namespace keel::validation {
+namespace keel::inline KEEL_ABI::validation {
 
 /// The reference, seen from `base` (RFC 3986, 5.2). Either may be empty or relative.
 std::string resolve_uri(std::string_view base, std::string_view reference);

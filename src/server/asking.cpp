@@ -15,7 +15,7 @@
 
 #include <openssl/rand.h>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 

@@ -12,13 +12,13 @@
 #include <memory>
 #include <string>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 class server_core;
 class questions;
 class started_states;
 }  // namespace keel::server_side
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 /// What is known of the client: of a whole connection in the older revisions, of one request in the modern one.
 struct client_facts {

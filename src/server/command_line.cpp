@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 std::optional<duration> read_duration(std::string_view text) {
     double n = 0;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 struct command_line {
     std::vector<endpoint> endpoints;

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 

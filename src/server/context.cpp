@@ -5,7 +5,7 @@
 #include "server/call_state.hpp"
 #include "server/server_core.hpp"
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 bool context::cancelled() const noexcept { return state_->request->stopped(); }
 std::string context::reason() const { return state_->request->reason(); }

@@ -4,7 +4,7 @@
 
 #include <keel/error.hpp>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// A place in a list. Entries are known by the numbers of their registry, which never change: so a place stays what it
 /// is while entries come and go.

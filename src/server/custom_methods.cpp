@@ -6,7 +6,7 @@
 
 #include <keel/server.hpp>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 
@@ -73,7 +73,7 @@ void server::add_notification(std::string name, std::function<void(std::string_v
 
 }  // namespace keel
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 

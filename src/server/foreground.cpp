@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace server_side {
 

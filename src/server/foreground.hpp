@@ -10,7 +10,7 @@
 #include <functional>
 #include <memory>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// The exit status. `open_more` opens whatever else is to be served, on the loop; what it throws is told, and ends it all.
 int serve_in_foreground(server& s, const command_line& line,

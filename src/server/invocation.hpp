@@ -12,7 +12,7 @@
 #include <memory>
 #include <string>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// One request as its era understands it. Refers to the message it came in.
 struct incoming {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 method_health duration_histogram::read() const {
     // A copy: others go on counting, and the three percentiles are to be of the same requests.

@@ -17,7 +17,7 @@
 #include <mutex>
 #include <string>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// Times in buckets whose width is an eighth of where they begin, so that a percentile is right to within that.
 /// Written by several loops and read by anyone, all at once.

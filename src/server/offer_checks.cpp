@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 void offer_checks::refuse(std::string_view field, std::string_view why) const {
     std::string name(json::is_utf8(name_) ? name_ : std::string_view("?"));

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// Each function throws std::invalid_argument, naming the entry and the field: `keel: prompt "x": title: is not UTF-8`.
 class offer_checks {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 // Each constructor throws std::invalid_argument, naming the entry and the field, when it cannot be served.
 

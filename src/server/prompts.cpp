@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <set>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 // ---- from what a function returns to messages ----
 
@@ -97,7 +97,7 @@ std::vector<prompt_argument> arguments_of(const struct_table& fields) {
 
 }  // namespace keel
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 // ---- what is offered ----
 

@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// What one call has asked, in this round and in earlier ones. On the loop of its request.
 class questions final : public detail::activity_watcher, public std::enable_shared_from_this<questions> {

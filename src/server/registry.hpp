@@ -20,7 +20,7 @@
 
 #include <keel/json.hpp>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// Everything there was at one moment, in the order in which it was added. `Entry` has key() and describe(revision).
 template <class Entry>

@@ -2,7 +2,7 @@
 
 #include <keel/tool.hpp>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 void throw_unexpressible() {
     throw bad_result("the result cannot be expressed in JSON (NaN, infinity, or text that is not UTF-8)");

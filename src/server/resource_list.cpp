@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <set>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 // ---- from what a function returns to contents ----
 
@@ -72,7 +72,7 @@ void write_byte_contents(reply& out, std::string_view data, const json::value& i
 
 }  // namespace keel
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 // ---- what is offered ----
 

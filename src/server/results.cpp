@@ -5,14 +5,14 @@
 #include <keel/resource.hpp>
 #include <keel/tool.hpp>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 resource_not_found::resource_not_found(std::string uri)
     : error(error_code::resource_not_found, "resource not found", json::object({{"uri", uri}})), uri_(std::move(uri)) {}
 
 }  // namespace keel
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 void end_result(std::string& out, protocol::revision rev, const server_core& server, std::string_view meta) {
     bool modern = protocol::is_modern(rev);

@@ -10,7 +10,7 @@
 #include <memory>
 #include <stdexcept>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 struct state_key {
     std::array<unsigned char, 32> secret{};

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <future>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 server::impl::impl(implementation about, server_options options)
     : core(std::make_shared<server_side::server_core>(std::move(about), std::move(options))) {}

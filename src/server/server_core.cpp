@@ -11,7 +11,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 

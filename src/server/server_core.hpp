@@ -20,7 +20,7 @@
 #include <mutex>
 #include <string>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 struct totals {
     std::atomic<std::uint64_t> requests{0};

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 /// Something that serves clients in a way of its own, HTTP for instance, and is to be stopped with the server.
 class service {

@@ -1,6 +1,6 @@
 #include "server/session.hpp"
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 const json::value no_params;

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// A list as its answer: the entries stay where they are kept, in the text of the registry's snapshot.
 struct list_text {

@@ -2,7 +2,7 @@
 
 #include "server/session.hpp"
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 void session::on_legacy(rpc::serial id, std::string_view method, const json::value& params) {
     if (method == "initialize") return initialize(id, params);

@@ -2,7 +2,7 @@
 
 #include "server/session.hpp"
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 void session::on_modern(rpc::serial id, std::string_view method, const json::value& params, const json::value& meta) {
     auto version = meta[protocol::meta_key::protocol_version].if_string();

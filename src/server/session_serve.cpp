@@ -10,7 +10,7 @@
 #include <functional>
 #include <optional>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 void session::serve(const incoming& in) {
     try {

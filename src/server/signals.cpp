@@ -8,7 +8,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <functional>
 #include <memory>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// While it lives: the first signal calls `first` on the loop, a second one ends the process with status 128 + signal.
 /// One at a time in a process: signals are the process's, not ours.

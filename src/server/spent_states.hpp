@@ -2,6 +2,8 @@
 
 // States of multi-round requests that were used, where each may be used only once.
 
+#include <keel/version.hpp>
+
 #include <array>
 #include <cstdint>
 #include <map>
@@ -9,7 +11,7 @@
 #include <set>
 #include <utility>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// Threads: sessions on several loops meet here.
 class spent_states {

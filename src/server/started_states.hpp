@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// Shared by the server and by every context of the requests it serves: a handler that was abandoned keeps what it uses.
 class started_states {

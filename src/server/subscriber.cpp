@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 

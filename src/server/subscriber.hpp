@@ -13,7 +13,7 @@
 #include <memory>
 #include <string>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 class server_core;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <mutex>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// One resource on one board.
 struct topic_mark {

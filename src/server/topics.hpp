@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 class topic_hub;
 struct topic_mark;

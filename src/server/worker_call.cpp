@@ -4,7 +4,7 @@
 
 #include <system_error>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 worker_call::worker_call(context ctx, const std::shared_ptr<rpc::request>& request, invocation call, const incoming& in,
                          std::shared_ptr<server_core> server)

@@ -14,7 +14,7 @@
 #include <stop_token>
 #include <string>
 
-namespace keel::server_side {
+namespace keel::inline KEEL_ABI::server_side {
 
 /// A call that waits for a thread. It may wait for long, behind handlers that never end: when it is cancelled it gives
 /// back what the peer made us keep.

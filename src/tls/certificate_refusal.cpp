@@ -14,7 +14,7 @@
 #include <memory>
 #include <string_view>
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 
 namespace {
 

@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 
 namespace {
 

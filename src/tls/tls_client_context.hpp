@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 
 /// Client side: TLS 1.2 and 1.3 under the same rules as the server's. A server must show a certificate for the host
 /// that was asked for, with a chain to somebody we trust. It is offered "http/1.1" as the application protocol and

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 
 namespace {
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 
 /// The side is that of the session: a server's waits for the peer, a client's begins the handshake when it is started.
 ///

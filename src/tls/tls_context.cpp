@@ -15,7 +15,7 @@
 #include <string_view>
 #include <utility>
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 
 namespace {
 

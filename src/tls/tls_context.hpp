@@ -8,7 +8,7 @@
 #include <mutex>
 #include <string>
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 
 /// Both in PEM; both may be the same file. The chain begins with the server's own certificate.
 struct tls_files {

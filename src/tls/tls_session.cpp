@@ -5,7 +5,7 @@
 
 #include <stdexcept>
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 
 void free_session::operator()(ssl_st* s) const noexcept { SSL_free(s); }
 void free_rules::operator()(ssl_ctx_st* c) const noexcept { SSL_CTX_free(c); }

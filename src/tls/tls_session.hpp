@@ -2,6 +2,8 @@
 
 // One side of one TLS connection, and the rules that both sides of ours keep.
 
+#include <keel/version.hpp>
+
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,7 +12,7 @@
 struct ssl_st;
 struct ssl_ctx_st;
 
-namespace keel::tls {
+namespace keel::inline KEEL_ABI::tls {
 
 struct free_session {
     void operator()(ssl_st*) const noexcept;

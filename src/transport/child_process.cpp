@@ -13,7 +13,7 @@
 
 extern char** environ;
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 

@@ -8,7 +8,7 @@
 
 #include <exception>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 using namespace transport;
 

@@ -2,6 +2,8 @@
 
 // One file descriptor with one owner.
 
+#include <keel/version.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -10,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-namespace keel::transport {
+namespace keel::inline KEEL_ABI::transport {
 
 class descriptor {
 public:

@@ -3,7 +3,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-namespace keel::transport {
+namespace keel::inline KEEL_ABI::transport {
 
 namespace {
 

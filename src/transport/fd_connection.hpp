@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-namespace keel::transport {
+namespace keel::inline KEEL_ABI::transport {
 
 /// On the hot path a message costs one wait of the loop, one read and one write. Pipes and terminals are made
 /// non-blocking; sockets are left as they are and asked not to wait each time; files and devices that cannot be waited

@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <stdexcept>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <mutex>
 
-namespace keel::transport {
+namespace keel::inline KEEL_ABI::transport {
 
 namespace {
 

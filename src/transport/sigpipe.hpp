@@ -2,7 +2,9 @@
 
 // A write to a pipe nobody reads must fail with EPIPE instead of killing the process. See docs/design/sigpipe.md.
 
-namespace keel::transport {
+#include <keel/version.hpp>
+
+namespace keel::inline KEEL_ABI::transport {
 
 /// While one exists, SIGPIPE does not end the process. Needed for pipes only: sockets are written with MSG_NOSIGNAL.
 class sigpipe_guard {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace keel::transport {
+namespace keel::inline KEEL_ABI::transport {
 
 namespace {
 

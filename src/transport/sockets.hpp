@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::transport {
+namespace keel::inline KEEL_ABI::transport {
 
 /// Throws std::invalid_argument when the path does not fit.
 sockaddr_un unix_address(const std::string& path);

@@ -14,7 +14,7 @@
 #include <iostream>
 #include <stdexcept>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <stdexcept>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 tcp_address tcp_address::parse(std::string_view text) {
     auto refuse = [&](const char* why) {

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace detail {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel {
+namespace keel::inline KEEL_ABI {
 
 namespace detail {
 

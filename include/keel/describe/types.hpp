@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-namespace keel::detail {
+namespace keel::inline KEEL_ABI::detail {
 
 template <class T>
 constexpr type_table make_type() noexcept;
