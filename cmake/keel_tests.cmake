@@ -35,7 +35,7 @@ add_custom_target(keel_gcc_tests)
 
 file(GLOB test_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/tests tests/*)
 list(REMOVE_ITEM test_folders ${reserved_folders})
-set(test_source "/test_[^/]*\\.cpp$|_tests?\\.cpp$")
+set(test_source "_test\\.cpp$")
 foreach(folder IN LISTS test_folders)
     file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*.cpp)
     if(folder STREQUAL "explore")
