@@ -1,8 +1,8 @@
 #pragma once
 
-// One question and its answers, while it has the terminal.
+// The dialog of one elicitation request in the terminal.
 
-#include "questions.hpp"
+#include "elicitation.hpp"
 
 #include <optional>
 #include <span>
@@ -11,32 +11,31 @@
 
 namespace keel::command {
 
-class asker::exchange {
+class asker::dialog {
 public:
-    exchange(asker& owner, const asked_by& who)
-        : owner_(owner), who_(who), turn_(owner.turn_), screen_(owner.console_) {}
+    dialog(asker& owner, const asked_by& who) : owner_(owner), who_(who), turn_(owner.turn_), screen_(owner.console_) {}
 
     void write(std::string_view text) { screen_.write(text); }
     void line(std::string_view text) { screen_.write(std::string(text) + "\n"); }
     std::string bold(std::string_view text) const {
         return owner_.console_.has_colours() ? "\x1b[1m" + std::string(text) + "\x1b[0m" : std::string(text);
     }
-    /// Who asks: printable.
+    /// The server's name, printable.
     std::string asker_name() const;
     std::size_t columns() const { return owner_.console_.columns(); }
-    /// For people, printable: at the indent of what belongs to a question, on as many lines as it takes.
+    /// Writes printable text, indented and wrapped.
     void indented(std::string_view text);
-    /// Writes the question (again, when the program was stopped meanwhile) and waits for a line.
+    /// Writes the question (again if the program was stopped by Ctrl-Z meanwhile) and waits for a line.
     typed ask(std::string_view question);
     void forget_typed() { owner_.input_.forget_typed(); }
-    /// The question was taken back, or the person has pressed Ctrl-C.
+    /// True if the server withdrew the question or the user pressed Ctrl-C.
     bool over() const { return who_.cancelled() || owner_.interrupted_.stop_requested(); }
 
     struct choice {
         std::string_view word;
         char meaning;
     };
-    /// Asks until one of the words, or its first letter, is typed (in any case). Nothing: cancelled.
+    /// Asks until the user types one of the words or its first letter (case-insensitive). Returns nothing if cancelled.
     std::optional<char> choose(std::string_view question, std::span<const choice> choices);
 
 private:

@@ -1,4 +1,4 @@
-#include "exchange.hpp"
+#include "question_dialog.hpp"
 
 #include "printable.hpp"
 
@@ -27,23 +27,24 @@ void asker::wait_if_interrupted(const asked_by& who) const {
     never.wait(lock, who.stop_token(), [] { return false; });
 }
 
-std::string asker::exchange::asker_name() const {
+std::string asker::dialog::asker_name() const {
     std::string name = printable_line(who_.server_name());
     std::string where = printable_line(owner_.where_);
     return name.empty() ? where : name + " (" + where + ")";
 }
 
-typed asker::exchange::ask(std::string_view question) {
+typed asker::dialog::ask(std::string_view question) {
     while (true) {
         write(question);
         typed t = owner_.input_.read_line(who_.stop_token(), owner_.interrupted_);
-        if (t.what == typed::kind::resumed) continue;  // whatever stood there, the shell has written since
+        if (t.what == typed::kind::resumed)
+            continue;  // after Ctrl-Z the shell has written over the question: ask again
         if (t.what != typed::kind::line) line("");
         return t;
     }
 }
 
-std::optional<char> asker::exchange::choose(std::string_view question, std::span<const choice> choices) {
+std::optional<char> asker::dialog::choose(std::string_view question, std::span<const choice> choices) {
     while (true) {
         typed t = ask(question);
         if (t.what != typed::kind::line) return std::nullopt;
@@ -57,6 +58,6 @@ std::optional<char> asker::exchange::choose(std::string_view question, std::span
     }
 }
 
-void asker::exchange::indented(std::string_view text) { line(wrapped(text, 2, columns())); }
+void asker::dialog::indented(std::string_view text) { line(wrapped(text, 2, columns())); }
 
 }  // namespace keel::command

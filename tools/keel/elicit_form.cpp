@@ -1,7 +1,7 @@
-// A form, field by field, and a look at all of it before it is sent (ELI-06, ELI-18).
+// Form elicitation: asks for each field, then shows the whole form for review before it is sent (ELI-06, ELI-18).
 
-#include "exchange.hpp"
 #include "printable.hpp"
+#include "question_dialog.hpp"
 
 #include <array>
 #include <utility>
@@ -11,17 +11,16 @@ namespace keel::command {
 
 namespace {
 
-constexpr std::array<asker::exchange::choice, 4> answers = {
+constexpr std::array<asker::dialog::choice, 4> answers = {
     {{"yes", 'y'}, {"edit", 'e'}, {"decline", 'd'}, {"cancel", 'c'}}};
 
 struct field_answer {
-    std::optional<elicit_action> left;  // the person wants out
+    std::optional<elicit_action> left;  // the user declined or cancelled
     std::optional<json::value> content;
 };
 
 std::string prompt_of(const form_field& f, std::size_t columns) {
-    std::string text =
-        wrapped(f.title() + ", " + f.hint() + (f.may_be_left_out() ? ", may be left out" : ""), 2, columns);
+    std::string text = wrapped(f.title() + ", " + f.hint() + (f.may_be_left_out() ? ", optional" : ""), 2, columns);
     for (std::size_t i = 0; i < f.choices().size(); ++i) {
         const form_field::choice& c = f.choices()[i];
         text += "\n    " + std::to_string(i + 1) + "  " + f.shown(c.content);
@@ -32,7 +31,7 @@ std::string prompt_of(const form_field& f, std::size_t columns) {
     return text + ": ";
 }
 
-field_answer ask_field(asker::exchange& with, const form_field& f) {
+field_answer ask_field(asker::dialog& with, const form_field& f) {
     while (true) {
         typed t = with.ask(prompt_of(f, with.columns()));
         if (t.what != typed::kind::line) return {elicit_action::cancel, {}};
@@ -42,8 +41,8 @@ field_answer ask_field(asker::exchange& with, const form_field& f) {
         if (t.line.empty()) {
             if (f.preset()) return {{}, f.preset()};
             if (f.may_be_left_out()) return {};
-            with.line(f.what() == form_field::kind::text ? "    This is needed. (\"\" is the empty text.)"
-                                                         : "    This is needed.");
+            with.line(f.what() == form_field::kind::text ? "    This field is required. (\"\" is the empty string.)"
+                                                         : "    This field is required.");
             continue;
         }
         std::string problem;
@@ -54,12 +53,12 @@ field_answer ask_field(asker::exchange& with, const form_field& f) {
     }
 }
 
-std::optional<elicit_action> fill_in(asker::exchange& with, std::vector<form_field>& fields, json::value& into) {
+std::optional<elicit_action> fill_in(asker::dialog& with, std::vector<form_field>& fields, json::value& into) {
     into = json::object();
     for (form_field& f : fields) {
         field_answer a = ask_field(with, f);
         if (a.left) return a.left;
-        f.set_preset(a.content);  // for the next time round
+        f.set_preset(a.content);  // the default if the user edits the form again
         if (a.content) into.set(f.name(), std::move(*a.content));
     }
     return std::nullopt;
@@ -68,14 +67,13 @@ std::optional<elicit_action> fill_in(asker::exchange& with, std::vector<form_fie
 }  // namespace
 
 form_answer asker::ask_form(const asked_by& who, const form_question& q) {
-    exchange with(*this, who);
+    dialog with(*this, who);
     if (with.over()) return elicit_action::cancel;
     std::vector<form_field> fields = fields_of(q.schema);
     with.line("\n" + with.bold(with.asker_name()) + " asks:");
     with.indented(printable_line(q.message));
     if (!fields.empty()) {
-        with.indented(
-            "Enter takes what stands in [brackets]. :- leaves a field out, :d declines, :c or Ctrl-D cancels.");
+        with.indented("Enter takes the value in [brackets]. :- omits a field, :d declines, :c or Ctrl-D cancels.");
         with.line("");
     }
     while (true) {
@@ -84,7 +82,7 @@ form_answer asker::ask_form(const asked_by& who, const form_question& q) {
         with.line("");
         for (const form_field& f : fields) {
             const json::value* v = values.find(f.name());
-            with.line("  " + printable_line(f.name()) + ": " + (v ? f.shown(*v) : "(left out)"));
+            with.line("  " + printable_line(f.name()) + ": " + (v ? f.shown(*v) : "(omitted)"));
         }
         auto letter = with.choose("Send this? [y]es, [e]dit, [d]ecline, [c]ancel: ", answers);
         if (!letter || *letter == 'c') return elicit_action::cancel;

@@ -1,4 +1,4 @@
-#include "session.hpp"
+#include "command_session.hpp"
 
 #include "output_error.hpp"
 #include "printable.hpp"
@@ -25,11 +25,11 @@ std::string line_of(log_level level, std::string_view who, std::string_view text
 
 }  // namespace
 
-session::session(const options& o)
+command_session::command_session(const options& o)
     : options_(o), console_(STDERR_FILENO), where_(target_of(o).describe()),
       asker_(console_, where_, interrupts_.token()), client_(target_of(o), settings()) {}
 
-client_options session::settings() {
+client_options command_session::settings() {
     client_options s;
     probe_timeout_ = s.probe_timeout;
     s.about.name = "keel";
@@ -46,7 +46,7 @@ client_options session::settings() {
     if (options_.max_message) s.limits.max_message = *options_.max_message;
     s.level = options_.level;
     if (asker_.there() && !options_.no_input) {
-        // Ctrl-C is for the whole call: a question that it ends is not answered, but taken back.
+        // Ctrl-C cancels the whole call: its question is withdrawn, not answered.
         s.on_form = [this](const asked_by& who, const form_question& q) {
             form_answer answer = asker_.ask_form(who, q);
             asker_.wait_if_interrupted(who);
@@ -57,7 +57,7 @@ client_options session::settings() {
             asker_.wait_if_interrupted(who);
             return answer;
         };
-        // A person may think for a while, and can end the wait.
+        // The user may take long to answer, and can press Ctrl-C.
         s.limits.request_idle = s.limits.request_total;
     }
     s.on_log = [this](const server_log& message) { heard(message); };
@@ -69,7 +69,7 @@ client_options session::settings() {
                 console_.say(printable(rest.substr(0, end)));
                 rest.erase(0, end + 1);
             }
-            if (rest.size() > 64 * 1024) {  // a line without end
+            if (rest.size() > 64 * 1024) {  // a line without an end
                 console_.say(printable(rest));
                 rest.clear();
             }
@@ -78,33 +78,33 @@ client_options session::settings() {
     return s;
 }
 
-void session::connect() {
+void command_session::connect() {
     auto begin = std::chrono::steady_clock::now();
     client_.connect(interrupts_.token());
     connected_ = true;
     auto took = std::chrono::steady_clock::now() - begin;
-    // An older server that says nothing when it is asked what it speaks: each time that wait is for nothing.
+    // A legacy server that does not answer the version probe costs its timeout on every connect.
     bool waited = options_.protocol == "auto" && options_.url.empty() && took >= probe_timeout_;
     if (!waited || client_.server().modern || !(console_.is_terminal() || options_.verbose)) return;
     auto seconds = std::chrono::duration_cast<std::chrono::seconds>(probe_timeout_).count();
-    console_.say("keel: this server speaks only the older protocol: --protocol legacy saves " +
+    console_.say("keel: this server did not answer the version probe; --protocol legacy saves " +
                  std::to_string(seconds) + " s");
 }
 
-void session::heard(const server_log& message) {
+void command_session::heard(const server_log& message) {
     if (message.level < options_.level.value_or(log_level::warning)) return;
     auto text = message.data.if_string();
     console_.say(line_of(message.level, message.logger, text ? std::string(*text) : json::to_string(message.data)));
 }
 
-void session::remark(log_level level, std::string_view text) {
-    // Why there is no connection is said at the end, once.
-    if (!connected_) nonsense_.hear(text);
+void command_session::remark(log_level level, std::string_view text) {
+    // A failed connect is reported once, at the end.
+    if (!connected_) unexpected_.add(text);
     if (!connected_ && !options_.verbose) return;
     if (level >= options_.level.value_or(log_level::warning)) console_.say(line_of(level, "keel", text));
 }
 
-call_options session::call() {
+call_options command_session::call() {
     call_options how(interrupts_.token());
     if (options_.timeout) how.idle = how.total = *options_.timeout;
     if (console_.is_terminal()) {

@@ -1,4 +1,4 @@
-#include "nonsense.hpp"
+#include "unexpected_output.hpp"
 
 #include "printable.hpp"
 
@@ -11,16 +11,16 @@ namespace keel::command {
 namespace {
 
 constexpr std::size_t longest_shown = 160;  // columns
-constexpr std::size_t certain = 10;         // lines; from then on the library may have stopped to report each
+constexpr std::size_t certain = 10;         // lines; above this the library may no longer report each one
 
-// As the library begins its reports.
+// The prefixes of the library's reports about invalid lines.
 constexpr std::array<std::string_view, 4> about_lines = {"unreadable line: ", "not a message: ", "line longer than ",
                                                          "batch refused"};
-// A server has no business with requests of this name: they are ours, and come back.
+// A server never sends these requests. If they arrive, the program echoes its input.
 constexpr std::array<std::string_view, 2> echoes = {"request from a peer that may not send any: server/discover",
                                                     "request from a peer that may not send any: initialize"};
 
-/// Takes " (7 more before it)" off the end.
+/// Removes " (7 more before it)" from the end.
 std::size_t take_unreported(std::string_view& report) {
     constexpr std::string_view end = " more before it)";
     auto begin = report.rfind(" (");
@@ -33,7 +33,7 @@ std::size_t take_unreported(std::string_view& report) {
 
 }  // namespace
 
-void nonsense::hear(std::string_view report) {
+void unexpected_output::add(std::string_view report) {
     auto begins = [&](std::string_view with) { return report.starts_with(with); };
     std::lock_guard lock(mutex_);
     if (std::any_of(echoes.begin(), echoes.end(), begins)) echoes_ = true;
@@ -44,18 +44,18 @@ void nonsense::hear(std::string_view report) {
     first_ = cut_to(printable_line(report), longest_shown);
 }
 
-std::string nonsense::first() const {
+std::string unexpected_output::first() const {
     std::lock_guard lock(mutex_);
     return first_;
 }
 
-std::string nonsense::text() const {
+std::string unexpected_output::text() const {
     std::lock_guard lock(mutex_);
-    if (echoes_) return "it gives back what it is sent";
+    if (echoes_) return "it echoes its input";
     if (lines_ == 0) return {};
-    if (lines_ == 1) return "it wrote a line that is no message: " + first_;
+    if (lines_ == 1) return "it wrote a line that is not an MCP message: " + first_;
     return "it wrote " + std::string(lines_ >= certain ? "at least " : "") + std::to_string(lines_) +
-           " lines that are no messages, the first: " + first_;
+           " lines that are not MCP messages, the first: " + first_;
 }
 
 }  // namespace keel::command

@@ -1,7 +1,6 @@
 #pragma once
 
-// Questions of the server, asked in the terminal. Nothing is sent, and nothing is opened, that the person has not seen and
-// agreed to.
+// Answers the server's elicitation requests in the terminal. Nothing is sent or opened without the user's consent.
 
 #include "console.hpp"
 #include "form_field.hpp"
@@ -17,18 +16,19 @@ namespace keel::command {
 
 class asker {
 public:
-    class exchange;  // one question: exchange.hpp
+    class dialog;  // the dialog of one request: question_dialog.hpp
 
-    /// `where` is what the user called the server: its own name is proven by nothing.
+    /// `where` is the name under which the user reached the server; the name that the server gives itself is not
+    /// trusted.
     asker(console& out, std::string where, std::stop_token interrupted);
 
-    /// There is somebody to ask.
+    /// True if there is a terminal.
     bool there() const { return console_.is_terminal() && input_.there(); }
 
-    // On the client's worker threads, one question after the other.
+    // Called on the client's worker threads, one at a time.
     form_answer ask_form(const asked_by& who, const form_question& q);
     elicit_action ask_url(const asked_by& who, const url_question& q);
-    /// After Ctrl-C: until the question has been taken back, as it is with the call it belongs to.
+    /// After Ctrl-C: waits until the question is withdrawn, which happens when its call is cancelled.
     void wait_if_interrupted(const asked_by& who) const;
 
 private:

@@ -1,9 +1,9 @@
-// A page that the server wants to be opened: shown in full, opened by the person's browser and only if they say so
-// (ELI-06 to ELI-08, ELI-19).
+// URL elicitation: shows the whole URL and opens it in the user's browser only after consent (ELI-06 to ELI-08,
+// ELI-19).
 
 #include "browser.hpp"
-#include "exchange.hpp"
 #include "printable.hpp"
+#include "question_dialog.hpp"
 #include "web_address.hpp"
 
 #include <array>
@@ -13,33 +13,34 @@ namespace keel::command {
 
 namespace {
 
-constexpr std::array<asker::exchange::choice, 6> answers = {
+constexpr std::array<asker::dialog::choice, 6> answers = {
     {{"open", 'o'}, {"yes", 'o'}, {"myself", 'm'}, {"decline", 'd'}, {"no", 'd'}, {"cancel", 'c'}}};
 
 }  // namespace
 
 elicit_action asker::ask_url(const asked_by& who, const url_question& q) {
-    exchange with(*this, who);
+    dialog with(*this, who);
     if (with.over()) return elicit_action::cancel;
     web_address a = read_web_address(q.url);
-    with.line("\n" + with.bold(with.asker_name()) + " wants you to open a web page:");
+    with.line("\n" + with.bold(with.asker_name()) + " asks you to open a web page:");
     with.indented(printable_line(q.message));
     with.line("  " + printable_line(a.before) + with.bold(printable_line(a.host)) + printable_line(a.after));
     if (!a.problem.empty()) {
-        with.indented("This is declined: " + a.problem + ".");
+        with.indented("Declined: " + a.problem + ".");
         return elicit_action::decline;
     }
-    with.line("  The site is " + with.bold(printable_line(a.host)));
+    with.line("  Host: " + with.bold(printable_line(a.host)));
     for (const std::string& each : a.warnings) with.indented("Warning: " + each);
     with.forget_typed();
     while (true) {
-        auto letter = with.choose("Open it? [o]pen in the browser, [m]yself elsewhere, [d]ecline, [c]ancel: ", answers);
+        auto letter =
+            with.choose("Open it? [o]pen in the browser, [m]yself (I open it), [d]ecline, [c]ancel: ", answers);
         if (!letter || *letter == 'c') return elicit_action::cancel;
         if (*letter == 'd') return elicit_action::decline;
         if (*letter == 'm') return elicit_action::accept;
         std::string problem = open_in_browser(q.url);
         if (problem.empty()) return elicit_action::accept;
-        with.indented("It is not open: " + printable_line(problem) + ". You can open the address yourself.");
+        with.indented("The browser did not start: " + printable_line(problem) + ". You can open the URL yourself.");
     }
 }
 

@@ -1,4 +1,5 @@
-// Tools that ask the client in the middle of a call. One handler serves every revision.
+// Tools that send requests to the client during a call: elicitation, sampling, roots. One handler serves every
+// revision.
 
 #include "demo.hpp"
 
@@ -49,8 +50,8 @@ task<void> ask_guest(context& ctx, elicited<guest>& into) {
     into = co_await ctx.elicit<guest>("guest", "Who travels?");
 }
 
-// Three rounds; the second asks two things at once. In revision 2026-07-28 this runs again from the top in each round:
-// what must happen once is in `once`.
+// Three rounds; the second asks two questions at once. In revision 2026-07-28 the handler is restarted in each round:
+// work that must happen only once is wrapped in `once`.
 task<std::string> book_trip(context& ctx) {
     elicited<trip> where = co_await ctx.elicit<trip>("trip", "Where to, and for how long?");
     if (!where) co_return "no trip: " + said(where.action);
@@ -79,7 +80,7 @@ task<std::string> open_page(context& ctx) {
     url_elicited answer =
         co_await ctx.elicit_url("page", "Please look at the handbook", "https://example.com/handbook");
     if (!answer) co_return "not opened: " + said(answer.action);
-    // A real server would say this when the page has reported that the user is done there.
+    // A real server would send this after the web page has reported that the user is done.
     ctx.url_elicitation_complete(answer);
     co_return "the user agreed to open it";
 }
@@ -108,7 +109,7 @@ task<tool_result> ask_roots(context& ctx) {
 
 }  // namespace
 
-void add_asking(server& s) {
+void add_client_requests(server& s) {
     s.add_tool("ask_roots", "Asks the client for its roots in the middle of the call", &ask_roots);
     s.add_tool("book_trip", "Asks the user in several steps: forms", &book_trip);
     s.add_tool("open_page", "Sends the user to a web page", &open_page);
