@@ -1,4 +1,4 @@
-// A client's connection: what differs from the server's side, which test_tls_connection and test_tls_ends are about.
+// A client's connection: what differs from the server's side, which tls_connection_test and tls_ends_test cover.
 
 #include "tls_peers.hpp"
 
@@ -16,7 +16,7 @@ using tls::tls_connection;
 
 namespace {
 
-/// Carries bytes, but of the server's no more than `bytes` in all. What the server has sent beyond that is lost.
+/// Carries bytes in both directions, but at most `bytes` of the server's. The rest of the server's bytes is lost.
 std::size_t carry(client_conversation& c, std::size_t bytes) {
     std::size_t carried = 0;
     for (bool moved = true; moved;) {
@@ -32,13 +32,13 @@ std::size_t carry(client_conversation& c, std::size_t bytes) {
 
 }  // namespace
 
-TEST_CASE("a client and its server talk, and each hears the other's goodbye") {
+TEST_CASE("a client and its server exchange data and close_notify") {
     for (int version : versions) {
         client_conversation c({.version = version});
-        CHECK(c.wire->writes() == 0);  // nothing from inside start
+        CHECK(c.wire->writes() == 0);  // nothing is sent inside start
         CHECK(c.client->describe() == "tls script");
         c.shake_hands();
-        CHECK(c.heard.reads + c.heard.writables == 0);  // tickets are no input
+        CHECK(c.heard.reads + c.heard.writables == 0);  // session tickets are not input
         CHECK(c.client->write("question").bytes == 8);
         c.exchange();
         CHECK(c.server->input == "question");
@@ -59,7 +59,7 @@ TEST_CASE("a client and its server talk, and each hears the other's goodbye") {
     }
 }
 
-TEST_CASE("our two sides understand each other over a pair of connections in memory") {
+TEST_CASE("a Keel client and a Keel server talk over a memory pair") {
     manual_loop loop;
     auto [here, there] = memory_pair(loop, loop);
     tls_connection client(loop, std::move(here), common_trust().new_session("localhost"));
@@ -69,7 +69,7 @@ TEST_CASE("our two sides understand each other over a pair of connections in mem
     std::string said = numbers(1'000'000);
     std::size_t sent = 0;
     at_client.when_writable = [&] { sent += client.write(std::string_view(said).substr(sent)).bytes; };
-    CHECK(client.write(said).bytes == 0);  // before it is started, too: on_writable follows
+    CHECK(client.write(said).bytes == 0);  // even before start: on_writable follows
     client.start(at_client);
     server.start(at_server);
     loop.run();
@@ -81,7 +81,7 @@ TEST_CASE("our two sides understand each other over a pair of connections in mem
     CHECK(at_client.failures + at_server.failures == 0);
 }
 
-TEST_CASE("before the handshake a client's write takes nothing, and tells once when it would") {
+TEST_CASE("before the handshake a client's write accepts nothing; on_writable follows once") {
     for (int version : versions) {
         client_conversation c({.version = version});
         CHECK(c.client->write("early").bytes == 0);
@@ -96,18 +96,18 @@ TEST_CASE("before the handshake a client's write takes nothing, and tells once w
     }
 }
 
-TEST_CASE("a client that is paused does not begin; resumed it does, once") {
+TEST_CASE("a paused client does not start the handshake; after resume it does, once") {
     client_conversation c;
     c.client->pause();
     c.loop->run();
     CHECK(c.wire->writes() == 0);
     c.client->resume();
-    CHECK(c.wire->writes() == 0);  // and not from inside
+    CHECK(c.wire->writes() == 0);  // not inside resume
     c.client->pause();
     c.client->resume();
     c.loop->run();
     CHECK(c.wire->writes() == 1);
-    c.client->pause();  // in the middle
+    c.client->pause();  // during the handshake
     c.exchange();
     CHECK_FALSE(c.client->handshaken());
     c.client->resume();
@@ -115,7 +115,7 @@ TEST_CASE("a client that is paused does not begin; resumed it does, once") {
     CHECK(c.wire->writes() == 2);
 }
 
-TEST_CASE("what a server says may be cut in two at every byte, also when it first asks for another key") {
+TEST_CASE("the server's bytes may be split at any byte, even with a HelloRetryRequest") {
     struct sample {
         int version;
         const char* groups;
@@ -152,7 +152,7 @@ TEST_CASE("what a server says may be cut in two at every byte, also when it firs
     }
 }
 
-TEST_CASE("a server may come, and be answered, in single bytes") {
+TEST_CASE("the server's bytes may arrive one at a time") {
     for (int version : versions) {
         client_conversation c({.version = version});
         c.server->take_output();
@@ -179,7 +179,7 @@ TEST_CASE("a server may come, and be answered, in single bytes") {
     }
 }
 
-TEST_CASE("C1: a server that ends at each byte: in the handshake one failure, afterwards the end of input") {
+TEST_CASE("C1: an end of input at any byte is a failure during the handshake and the end of input afterwards") {
     for (int version : versions) {
         std::size_t failures = 0;
         std::size_t ends = 0;
@@ -191,7 +191,7 @@ TEST_CASE("C1: a server that ends at each byte: in the handshake one failure, af
             carry(c, bytes - carried);
             c.wire->eof();
             c.loop->run();
-            std::string expected = shaken ? "" : "the peer hung up in the middle of the TLS handshake";
+            std::string expected = shaken ? "" : "the peer closed the connection during the TLS handshake";
             if (c.heard.failure != expected || c.heard.failures != (shaken ? 0u : 1u) || c.heard.ended != shaken) {
                 FAIL("after " << bytes << ": " << c.heard.failure << ", told " << c.heard.failures << " times");
             }
@@ -204,7 +204,7 @@ TEST_CASE("C1: a server that ends at each byte: in the handshake one failure, af
     }
 }
 
-TEST_CASE("C7: a server that dies at each byte of the handshake is one failure, with the wire's own reason") {
+TEST_CASE("C7: a connection that breaks at any byte of the handshake gives one failure, with the transport's reason") {
     for (bool reading : {true, false}) {
         for (int version : versions) {
             std::size_t bytes = 0;
@@ -220,7 +220,7 @@ TEST_CASE("C7: a server that dies at each byte of the handshake is one failure, 
                 c.wire->eof();
                 c.loop->run();
                 if (c.heard.failures != 1 || c.heard.ended ||
-                    c.heard.failure != (reading ? "Connection reset by peer" : "the peer hung up")) {
+                    c.heard.failure != (reading ? "Connection reset by peer" : "the peer closed the connection")) {
                     FAIL("after " << bytes << ": " << c.heard.failure);
                 }
                 CHECK_FALSE(c.client->write("x").failure.empty());
@@ -230,7 +230,7 @@ TEST_CASE("C7: a server that dies at each byte of the handshake is one failure, 
     }
 }
 
-TEST_CASE("C5: let a client's writing fail after 0, 1, 2, … bytes: told once") {
+TEST_CASE("C5: a client's write error after 0, 1, 2, … bytes is reported once") {
     for (int version : versions) {
         std::size_t after = 0;
         for (bool passed = false; !passed; ++after) {
@@ -253,7 +253,7 @@ TEST_CASE("C5: let a client's writing fail after 0, 1, 2, … bytes: told once")
     }
 }
 
-TEST_CASE("a wire that takes a few bytes at a time delays a client's handshake and breaks nothing") {
+TEST_CASE("a transport that accepts a few bytes at a time only delays a client's handshake") {
     for (int version : versions) {
         client_conversation c({.version = version});
         c.wire->stall();
@@ -272,7 +272,7 @@ TEST_CASE("a wire that takes a few bytes at a time delays a client's handshake a
     }
 }
 
-TEST_CASE("a server that says nothing is waited for in silence, and left without a trace at each stage") {
+TEST_CASE("closing a client while it waits for the server, at any stage, reports and leaks nothing") {
     for (bool destroy : {true, false}) {
         for (std::size_t bytes : {0u, 1u, 5u, 100u, 300u}) {
             client_conversation c;
@@ -304,7 +304,7 @@ TEST_CASE("a server that says nothing is waited for in silence, and left without
     }
 }
 
-TEST_CASE("what is no ServerHello is refused with a sentence, whatever it is, and never answered in HTTP") {
+TEST_CASE("input that is not a ServerHello gives an error, and no HTTP response") {
     auto outcome = [](std::string bytes, bool before_hello) {
         client_conversation c;
         if (!before_hello) c.deliver();
@@ -312,7 +312,7 @@ TEST_CASE("what is no ServerHello is refused with a sentence, whatever it is, an
         c.loop->run();
         CHECK(c.heard.failures == 1);
         CHECK(c.heard.failure.starts_with("the TLS handshake failed: "));
-        CHECK_FALSE(c.heard.failure.ends_with("no reason given"));
+        CHECK_FALSE(c.heard.failure.ends_with("unknown error"));
         CHECK_FALSE(c.client->write("x").failure.empty());
         CHECK(c.wire->take_output().find("HTTP") == std::string::npos);
         c.wire->feed("and more of it");
@@ -326,7 +326,7 @@ TEST_CASE("what is no ServerHello is refused with a sentence, whatever it is, an
     };
     for (bool early : {true, false}) {
         CHECK(outcome("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", early) ==
-              "the TLS handshake failed: wrong version number (does this port speak TLS?)");
+              "the TLS handshake failed: wrong version number (is this a TLS port?)");
         outcome("GET / HTTP/1.1\r\nHost: x\r\n\r\n", early);
         outcome("CONNECT x:1 HTTP/1.1\r\n\r\n", early);
         outcome("SSH-2.0-OpenSSH_9.2\r\n", early);
@@ -340,7 +340,7 @@ TEST_CASE("what is no ServerHello is refused with a sentence, whatever it is, an
     }
 }
 
-TEST_CASE("one bent byte anywhere in the handshake is one failure") {
+TEST_CASE("one changed byte anywhere in the handshake gives one failure") {
     for (int version : versions) {
         std::size_t harmless = 0;
         std::size_t at = 0;
@@ -353,7 +353,7 @@ TEST_CASE("one bent byte anywhere in the handshake is one failure") {
                 std::string out = c.server->take_output();
                 if (out.empty()) c.wire->eof();
                 if (at >= total && at - total < out.size()) {
-                    bent = true;  // else this one's signature was shorter by a byte
+                    bent = true;  // otherwise the signature of this certificate was one byte shorter
                     out[at - total] = static_cast<char>(out[at - total] ^ 0x01);
                 }
                 total += out.size();
@@ -364,11 +364,11 @@ TEST_CASE("one bent byte anywhere in the handshake is one failure") {
             if (c.heard.failures != (c.client->handshaken() ? 0u : 1u) || c.heard.ended) FAIL("bent at " << at);
         }
         CHECK(at > 500);
-        CHECK(harmless <= 1);  // the minor version in the header of the first record, which nobody looks at
+        CHECK(harmless <= 1);  // the minor version in the header of the first record, which is ignored
     }
 }
 
-TEST_CASE("tickets and new keys in the middle of a conversation are no input, and cost nothing that stays") {
+TEST_CASE("session tickets and key updates during a conversation are not input, and do not grow memory") {
     client_conversation c({.version = TLS1_3_VERSION});
     c.shake_hands();
     std::size_t before = 0;
@@ -391,11 +391,11 @@ TEST_CASE("tickets and new keys in the middle of a conversation are no input, an
     CHECK(c.server->error.empty());
 }
 
-TEST_CASE("a server that wants to renegotiate is told no, and the conversation goes on") {
+TEST_CASE("a server's renegotiation request is refused, and the conversation continues") {
     client_conversation c({.version = TLS1_2_VERSION});
     c.shake_hands();
     REQUIRE(SSL_renegotiate(c.server->session()) == 1);
-    SSL_do_handshake(c.server->session());  // puts its wish on the wire
+    SSL_do_handshake(c.server->session());  // sends the request
     std::string wish = c.server->take_output();
     REQUIRE_FALSE(wish.empty());
     c.wire->feed(wish);
@@ -446,7 +446,7 @@ TEST_CASE("a client's connection may be closed or destroyed inside any call to i
     }
 }
 
-TEST_CASE("a client that is idle is small, and leaves nothing behind, trusted or not") {
+TEST_CASE("an idle client connection is small and leaks nothing, whether the server is trusted or not") {
     for (int version : versions) {
         for (const char* host : {"localhost", "other.example"}) {
             bool trusted = std::string_view(host) == "localhost";
@@ -464,7 +464,7 @@ TEST_CASE("a client that is idle is small, and leaves nothing behind, trusted or
                 c->server.reset();
                 return c;
             };
-            idle();  // what is made once and stays
+            idle();  // one-time allocations
             std::size_t before = openssl_bytes();
             {
                 auto c = idle();

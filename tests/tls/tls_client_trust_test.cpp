@@ -1,4 +1,4 @@
-// Whom a client trusts, and what it says when it does not.
+// Which certificates a client trusts, and its error messages for the others.
 
 #include "tls_peers.hpp"
 
@@ -21,7 +21,7 @@ using tls::tls_files;
 
 namespace {
 
-/// A variable of the environment, for as long as this lives.
+/// Sets an environment variable for its lifetime.
 class setting {
 public:
     setting(const char* name, const std::string& value) : name_(name) {
@@ -43,7 +43,7 @@ private:
     std::optional<std::string> before_;
 };
 
-/// An authority, and certificates signed by it.
+/// A certificate authority, and certificates signed by it.
 struct authority {
     tls_files sign(certificate_options options) {
         options.issuer = &root;
@@ -56,7 +56,7 @@ struct authority {
     int count = 0;
 };
 
-/// OpenSSL looks for a file of this name in a folder of trusted certificates.
+/// The file name by which OpenSSL finds a certificate in a folder of trusted certificates.
 std::string name_in_folder(const tls_files& files) {
     BIO* from = BIO_new_file(files.certificate_chain.c_str(), "r");
     X509* certificate = PEM_read_bio_X509(from, nullptr, nullptr, nullptr);
@@ -68,9 +68,9 @@ std::string name_in_folder(const tls_files& files) {
     return name;
 }
 
-/// What a client heard that meets this certificate, and the server's view of it: the sentence, then the alert.
+/// The error of a client that meets this certificate, and the alert that the server receives.
 struct verdict {
-    std::string failure;  // without its beginning, which is always the same
+    std::string failure;  // without its constant prefix
     std::string alert;
 };
 
@@ -109,7 +109,7 @@ void check_trusted(const tls_files& certificate, const tls_client_context& trust
 
 }  // namespace
 
-TEST_CASE("a certificate from an authority in the file is trusted, for its names only") {
+TEST_CASE("a certificate signed by a CA in the file is trusted, for its names only") {
     authority ca;
     tls_files server = ca.sign({.hosts = "DNS:api.example,DNS:*.wild.example,IP:192.0.2.7,IP:2001:db8::7"});
     for (const char* host : {"api.example", "API.Example", "api.example.", "a.wild.example", "192.0.2.7", "2001:db8::7",
@@ -122,103 +122,102 @@ TEST_CASE("a certificate from an authority in the file is trusted, for its names
                              "192.0.2", "2001:db8::8", "xapi.example"}) {
         CAPTURE(host);
         std::string shown = std::string_view(host) == "2001:db8::8" ? "2001:DB8:0:0:0:0:0:8" : host;
-        check_refused(server, ca.trust, host, "the certificate of " + shown + " is refused: it is for " + names,
+        check_refused(server, ca.trust, host, "the certificate of " + shown + " was rejected: it is for " + names,
                       "alert bad certificate");
     }
 }
 
-TEST_CASE("an address that stands in a certificate as a name is not an address, and a common name is no name") {
+TEST_CASE("an IP address as a DNS name does not match an address, and the common name is ignored") {
     authority ca;
     check_refused(ca.sign({.hosts = "DNS:127.0.0.1"}), ca.trust, "127.0.0.1",
-                  "the certificate of 127.0.0.1 is refused: it is for 127.0.0.1", "alert bad certificate");
+                  "the certificate of 127.0.0.1 was rejected: it is for 127.0.0.1", "alert bad certificate");
     check_refused(ca.sign({.name = "api.example", .hosts = ""}), ca.trust, "api.example",
-                  "the certificate of api.example is refused: it names no host", "alert bad certificate");
+                  "the certificate of api.example was rejected: it names no host", "alert bad certificate");
     check_refused(ca.sign({.hosts = "DNS:a*.wild.example"}), ca.trust, "api.wild.example",
-                  "the certificate of api.wild.example is refused: it is for a*.wild.example", "alert bad certificate");
+                  "the certificate of api.wild.example was rejected: it is for a*.wild.example",
+                  "alert bad certificate");
 }
 
-TEST_CASE("a certificate with many names, long or bent ones makes one short line") {
+TEST_CASE("a certificate with many, long or unprintable names gives one short line") {
     authority ca;
     check_refused(ca.sign({.hosts = "DNS:a.x,email:me@x,DNS:b.x,DNS:c.x,DNS:d.x,DNS:e.x,DNS:f.x"}), ca.trust, "g.x",
-                  "the certificate of g.x is refused: it is for a.x, b.x, c.x, d.x and 2 more", "bad certificate");
+                  "the certificate of g.x was rejected: it is for a.x, b.x, c.x, d.x and 2 more", "bad certificate");
     check_refused(ca.sign({.hosts = "DNS:evil\n2026 all is well\x1b[31m"}), ca.trust, "g.x",
-                  "the certificate of g.x is refused: it is for evil?2026 all is well?[31m", "bad certificate");
+                  "the certificate of g.x was rejected: it is for evil?2026 all is well?[31m", "bad certificate");
     check_refused(ca.sign({.hosts = "DNS:" + std::string(3000, 'a')}), ca.trust, "g.x",
-                  "the certificate of g.x is refused: it is for " + std::string(100, 'a') + "...", "bad certificate");
+                  "the certificate of g.x was rejected: it is for " + std::string(100, 'a') + "...", "bad certificate");
 }
 
-TEST_CASE("a certificate outside its time is refused, with the time") {
+TEST_CASE("an expired or not yet valid certificate is rejected; the error has the date") {
     authority ca;
     check_refused(ca.sign({.not_before = "20190101000000Z", .not_after = "20200229120000Z"}), ca.trust, "localhost",
-                  "the certificate of localhost is refused: it expired on 2020-02-29 12:00:00 UTC",
+                  "the certificate of localhost was rejected: it expired on 2020-02-29 12:00:00 UTC",
                   "alert certificate expired");
     check_refused(ca.sign({.not_before = "29990101000000Z", .not_after = "29991231000000Z"}), ca.trust, "localhost",
-                  "the certificate of localhost is refused: it is not valid before 2999-01-01 00:00:00 UTC",
+                  "the certificate of localhost was rejected: it is not valid before 2999-01-01 00:00:00 UTC",
                   "alert bad certificate");
     tls_files old = make_certificate(
         ca.folder, "old",
         {.name = "Old Root", .hosts = "", .not_before = "20190101000000Z", .not_after = "20200101000000Z"});
     tls_files fresh = make_certificate(ca.folder, "fresh", {.issuer = &old, .authority = false});
-    check_refused(fresh, tls_client_context(old.certificate_chain), "localhost",
-                  "the certificate of localhost is refused: that of its issuer \"CN = Old Root\" expired on "
-                  "2020-01-01 00:00:00 UTC",
-                  "alert certificate expired");
+    check_refused(
+        fresh, tls_client_context(old.certificate_chain), "localhost",
+        "the certificate of localhost was rejected: the certificate of its issuer \"CN = Old Root\" expired on "
+        "2020-01-01 00:00:00 UTC",
+        "alert certificate expired");
 }
 
-TEST_CASE("self-signed, or signed by somebody unknown: refused, and the sentence says by whom") {
+TEST_CASE("a self-signed certificate or one from an unknown CA is rejected; the error names the issuer") {
     authority ca;
     check_refused(common_certificate(), ca.trust, "localhost",
-                  "the certificate of localhost is refused: it is self-signed and not among those we trust",
-                  "alert unknown ca");
+                  "the certificate of localhost was rejected: it is self-signed and not trusted", "alert unknown ca");
     tls_files server = ca.sign({});
     check_refused(server, common_trust(), "localhost",
-                  "the certificate of localhost is refused: its issuer \"CN = Test Root\" is unknown",
+                  "the certificate of localhost was rejected: its issuer \"CN = Test Root\" is unknown",
                   "alert unknown ca");
-    // The server also shows its root. That makes it no more trusted.
+    // The server also sends its root, which must not make it trusted.
     std::ofstream(server.certificate_chain, std::ios::app) << std::ifstream(ca.root.certificate_chain).rdbuf();
-    check_refused(
-        server, common_trust(), "localhost",
-        "the certificate of localhost is refused: it leads to \"CN = Test Root\", which is not among those we "
-        "trust",
-        "alert unknown ca");
+    check_refused(server, common_trust(), "localhost",
+                  "the certificate of localhost was rejected: its root \"CN = Test Root\" is not trusted",
+                  "alert unknown ca");
     check_trusted(server, ca.trust, "localhost");
     // The same name, another key.
     authority impostor;
     for (int version : versions) {
         verdict v = meet(impostor.sign({}), ca.trust, "localhost", version);
-        CHECK(v.failure.starts_with("the certificate of localhost is refused: "));
+        CHECK(v.failure.starts_with("the certificate of localhost was rejected: "));
     }
 }
 
-TEST_CASE("one who may not sign for others cannot") {
+TEST_CASE("a certificate without the CA flag cannot sign others") {
     authority ca;
     tls_files leaf = ca.sign({.name = "leaf"});
     tls_files below = make_certificate(ca.folder, "below", {.issuer = &leaf, .authority = false});
     std::ofstream(below.certificate_chain, std::ios::app) << std::ifstream(leaf.certificate_chain).rdbuf();
     for (int version : versions) {
         verdict v = meet(below, ca.trust, "localhost", version);
-        CHECK(v.failure.starts_with("the certificate of localhost is refused: "));
+        CHECK(v.failure.starts_with("the certificate of localhost was rejected: "));
     }
 }
 
-TEST_CASE("a key that is too short for anybody's trust is refused, whoever signed it") {
+TEST_CASE("a key that is too short is rejected, even if its certificate is signed by a trusted CA") {
     authority ca;
     check_refused(ca.sign({.kind = "RSA", .bits = 1024}), ca.trust, "localhost",
-                  "the certificate of localhost is refused: EE certificate key too weak", "alert");
+                  "the certificate of localhost was rejected: EE certificate key too weak", "alert");
 }
 
-TEST_CASE("a file may hold the server's own certificate, also one that another has signed") {
+TEST_CASE("the CA file may contain the server's own certificate, even one signed by a CA") {
     authority ca;
     check_trusted(common_certificate(), common_trust(), "localhost");
     tls_files server = ca.sign({});
     check_trusted(server, tls_client_context(server.certificate_chain), "localhost");
     tls_files other = ca.sign({});
     check_refused(other, tls_client_context(server.certificate_chain), "localhost",
-                  "the certificate of localhost is refused: its issuer \"CN = Test Root\" is unknown",
+                  "the certificate of localhost was rejected: its issuer \"CN = Test Root\" is unknown",
                   "alert unknown ca");
 }
 
-TEST_CASE("without a file the system's certificates are trusted, and the environment says which these are") {
+TEST_CASE("without a CA file the system's certificates are trusted; SSL_CERT_FILE and SSL_CERT_DIR override them") {
     authority ca;
     scratch_folder empty;
     tls_files server = ca.sign({});
@@ -226,9 +225,9 @@ TEST_CASE("without a file the system's certificates are trusted, and the environ
     {
         setting file("SSL_CERT_FILE", ca.root.certificate_chain);
         check_trusted(server, tls_client_context(), "localhost");
-        // A file given by name stands alone.
+        // A CA file replaces the system's certificates.
         check_refused(server, tls_client_context(common_certificate().certificate_chain), "localhost",
-                      "the certificate of localhost is refused: its issuer \"CN = Test Root\" is unknown",
+                      "the certificate of localhost was rejected: its issuer \"CN = Test Root\" is unknown",
                       "alert unknown ca");
     }
     setting no_file("SSL_CERT_FILE", empty.file("nothing"));
@@ -239,11 +238,11 @@ TEST_CASE("without a file the system's certificates are trusted, and the environ
         check_trusted(server, tls_client_context(), "localhost");
     }
     check_refused(server, tls_client_context(), "localhost",
-                  "the certificate of localhost is refused: its issuer \"CN = Test Root\" is unknown",
+                  "the certificate of localhost was rejected: its issuer \"CN = Test Root\" is unknown",
                   "alert unknown ca");
 }
 
-TEST_CASE("a file of trusted certificates that is not there or holds none is named, with the reason") {
+TEST_CASE("a missing or empty CA file gives an error that names it, with the reason") {
     scratch_folder folder;
     CHECK_THROWS_WITH_AS(tls_client_context("/nowhere/ca.pem"),
                          "cannot read the CA file /nowhere/ca.pem: No such file or directory", std::system_error);
@@ -257,14 +256,14 @@ TEST_CASE("a file of trusted certificates that is not there or holds none is nam
         } catch (const std::runtime_error& e) {
             std::string said = e.what();
             CAPTURE(said);
-            CHECK(said.starts_with("the file " + path + " holds no usable CA certificate: "));
-            CHECK_FALSE(said.ends_with("no reason given"));
+            CHECK(said.starts_with("the file " + path + " contains no usable CA certificate: "));
+            CHECK_FALSE(said.ends_with("unknown error"));
         }
     }
-    CHECK(tls::take_reason() == "no reason given");
+    CHECK(tls::take_reason() == "unknown error");
 }
 
-TEST_CASE("what cannot be a host is refused before anything is sent") {
+TEST_CASE("an invalid host name is refused before anything is sent") {
     using namespace std::string_view_literals;
     for (std::string_view host :
          {""sv, "."sv, "[]"sv, ".example"sv, "a b"sv, "a\0b"sv, "localhost\0"sv, "\xc3\xa4.example"sv, "a\r\nb"sv,
@@ -277,7 +276,7 @@ TEST_CASE("what cannot be a host is refused before anything is sent") {
     CHECK(common_trust().new_session("fe80::1%eth0") != nullptr);
 }
 
-TEST_CASE("the server is told the name that is asked for, but no address") {
+TEST_CASE("the client sends the host name (SNI), but not an IP address") {
     struct sample {
         const char* host;
         const char* told;
@@ -296,7 +295,7 @@ TEST_CASE("the server is told the name that is asked for, but no address") {
     }
 }
 
-TEST_CASE("ALPN: http/1.1 is offered; a server may choose it or be silent; another choice or a refusal ends it") {
+TEST_CASE("ALPN: the client offers http/1.1; the server may select it or nothing, and anything else fails") {
     for (int version : versions) {
         for (const char* answer : {"", "http/1.1"}) {
             client_conversation c({.version = version, .protocol = answer});
@@ -319,7 +318,7 @@ TEST_CASE("ALPN: http/1.1 is offered; a server may choose it or be silent; anoth
     }
 }
 
-TEST_CASE("a server that speaks only what is too old or too weak is refused") {
+TEST_CASE("a server with only old versions or weak ciphers is refused") {
     for (int version : {TLS1_VERSION, TLS1_1_VERSION}) {
         client_conversation c({.version = version});
         c.exchange();
@@ -337,7 +336,7 @@ TEST_CASE("a server that speaks only what is too old or too weak is refused") {
     check_trusted(rsa, ca.trust, "localhost");
 }
 
-TEST_CASE("a server that asks for a certificate of ours gets none; whether that is enough is for it to say") {
+TEST_CASE("a client sends no certificate of its own; the server decides whether it continues") {
     for (int version : versions) {
         client_conversation c({.version = version, .ask_for_certificate = SSL_VERIFY_PEER});
         c.shake_hands();
@@ -352,7 +351,7 @@ TEST_CASE("a server that asks for a certificate of ours gets none; whether that 
         c.exchange();
         CHECK(c.heard.failures == 1);
         CHECK_FALSE(c.heard.ended);
-        // In TLS 1.3 the client is done before the server has looked at what it did not show.
+        // In TLS 1.3 the client's handshake is done before the server checks the missing certificate.
         CHECK(c.client->handshaken() == (version == TLS1_3_VERSION));
         CHECK(c.heard.failure == (version == TLS1_3_VERSION
                                       ? "TLS failed: tlsv13 alert certificate required"

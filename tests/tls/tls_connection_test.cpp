@@ -5,7 +5,7 @@
 using namespace keel;
 using namespace keel::test;
 
-TEST_CASE("both sides talk, and each hears the other's goodbye") {
+TEST_CASE("both sides exchange data and close_notify") {
     for (int version : versions) {
         conversation c({.version = version});
         CHECK_FALSE(c.server->handshaken());
@@ -23,7 +23,7 @@ TEST_CASE("both sides talk, and each hears the other's goodbye") {
         c.client->end();
         c.exchange();
         CHECK(c.heard.ended);
-        CHECK(c.server->write("last words").bytes == 10);  // the end of input is not that of output
+        CHECK(c.server->write("last words").bytes == 10);  // output still works after the end of input
         c.server->close();
         c.server->close();
         CHECK_FALSE(c.server->write("too late").failure.empty());
@@ -36,7 +36,7 @@ TEST_CASE("both sides talk, and each hears the other's goodbye") {
     }
 }
 
-TEST_CASE("everything may come in single bytes") {
+TEST_CASE("all bytes may arrive one at a time") {
     for (int version : versions) {
         conversation c({.version = version});
         auto dribble = [&] {
@@ -64,7 +64,7 @@ TEST_CASE("everything may come in single bytes") {
     }
 }
 
-TEST_CASE("each flight of a client may be cut in two at every byte") {
+TEST_CASE("each flight of a client may be split at any byte") {
     for (int version : versions) {
         for (int flight = 0; flight < 3; ++flight) {
             std::size_t cut = 0;
@@ -92,7 +92,7 @@ TEST_CASE("each flight of a client may be cut in two at every byte") {
     }
 }
 
-TEST_CASE("many records in one read are told one after another") {
+TEST_CASE("many records in one read are delivered one after another") {
     conversation c;
     c.shake_hands();
     std::string said = numbers(60'000);
@@ -101,7 +101,7 @@ TEST_CASE("many records in one read are told one after another") {
     CHECK(c.heard.input == said);
 }
 
-TEST_CASE("before the handshake write takes nothing, and tells when it would") {
+TEST_CASE("before the handshake write accepts nothing, and on_writable follows") {
     for (int version : versions) {
         conversation c({.version = version});
         CHECK(c.server->write("early").bytes == 0);
@@ -117,7 +117,7 @@ TEST_CASE("before the handshake write takes nothing, and tells when it would") {
     }
 }
 
-TEST_CASE("J1: a peer that stops reading makes write stop taking; then it goes on, byte for byte") {
+TEST_CASE("J1: if the peer stops reading, write stops accepting, then continues without losing a byte") {
     conversation c;
     c.shake_hands();
     std::string all = numbers(1'000'000);
@@ -134,7 +134,7 @@ TEST_CASE("J1: a peer that stops reading makes write stop taking; then it goes o
     CHECK(first > 0);
     CHECK(first <= 96 * 1024);
     CHECK(c.server->write("not before on_writable").bytes == 0);
-    c.wire->accept(20'000);  // there is room again, but too little to begin anew
+    c.wire->accept(20'000);  // there is room again, but not enough to continue
     c.deliver();
     CHECK(c.server->write("not before on_writable").bytes == 0);
     CHECK(c.heard.writables == 0);
@@ -149,7 +149,7 @@ TEST_CASE("J1: a peer that stops reading makes write stop taking; then it goes o
     CHECK(c.client->error.empty());
 }
 
-TEST_CASE("J1: a write that was taken whole is followed by no on_writable, also when the wire was blocked") {
+TEST_CASE("J1: a write that was accepted whole is not followed by on_writable, even if the transport was blocked") {
     conversation c;
     c.shake_hands();
     c.wire->stall();
@@ -160,7 +160,7 @@ TEST_CASE("J1: a write that was taken whole is followed by no on_writable, also 
     CHECK(c.heard.writables == 0);
 }
 
-TEST_CASE("a peer that asks for new keys for ever and reads no answer is cut off") {
+TEST_CASE("a peer that requests key updates forever and does not read is disconnected") {
     conversation c({.version = TLS1_3_VERSION});
     c.shake_hands();
     c.wire->stall();
@@ -172,7 +172,7 @@ TEST_CASE("a peer that asks for new keys for ever and reads no answer is cut off
         c.loop->run();
         ++asked;
     }
-    CHECK(c.heard.failure == "the peer does not read the answers it makes us send");
+    CHECK(c.heard.failure == "the peer does not read the TLS messages that it requests");
     CHECK(asked > 1000);
     CHECK(asked < 10'000);
     c.server->close();
@@ -180,7 +180,7 @@ TEST_CASE("a peer that asks for new keys for ever and reads no answer is cut off
     CHECK(c.loop->timers() == 0);
 }
 
-TEST_CASE("new keys are agreed on in the middle of a conversation") {
+TEST_CASE("keys are updated during a conversation") {
     conversation c({.version = TLS1_3_VERSION});
     c.shake_hands();
     for (int i = 0; i < 5; ++i) {
@@ -195,11 +195,11 @@ TEST_CASE("new keys are agreed on in the middle of a conversation") {
     CHECK(c.client->error.empty());
 }
 
-TEST_CASE("a client that wants to renegotiate is told no, and the conversation goes on") {
+TEST_CASE("a client's renegotiation request is refused, and the conversation continues") {
     conversation c({.version = TLS1_2_VERSION});
     c.shake_hands();
     REQUIRE(SSL_renegotiate(c.client->session()) == 1);
-    SSL_do_handshake(c.client->session());  // puts its wish on the wire
+    SSL_do_handshake(c.client->session());  // sends the request
     std::string wish = c.client->take_output();
     REQUIRE_FALSE(wish.empty());
     c.wire->feed(wish);
@@ -212,7 +212,7 @@ TEST_CASE("a client that wants to renegotiate is told no, and the conversation g
     CHECK_FALSE(c.wire->take_output().empty());
 }
 
-TEST_CASE("pausing leaves input where it is, resuming goes on, and not from inside") {
+TEST_CASE("pause stops input, resume continues it, but not inside the call") {
     conversation c;
     c.shake_hands();
     c.heard.when_input = [&] { c.server->pause(); };
@@ -226,7 +226,7 @@ TEST_CASE("pausing leaves input where it is, resuming goes on, and not from insi
     c.loop->run();
     CHECK(c.heard.input == "one two ");
     c.server->resume();
-    c.server->pause();  // before the turn has come
+    c.server->pause();  // before the posted turn
     c.loop->run();
     CHECK(c.heard.reads == 2);
     c.server->resume();
@@ -245,7 +245,7 @@ TEST_CASE("pausing leaves input where it is, resuming goes on, and not from insi
     CHECK(c.heard.failures == 0);
 }
 
-TEST_CASE("after input that was held back, reading goes on") {
+TEST_CASE("reading continues after input that was held back") {
     conversation c;
     c.shake_hands();
     c.heard.when_input = [&] { c.server->pause(); };
@@ -261,7 +261,7 @@ TEST_CASE("after input that was held back, reading goes on") {
     CHECK(c.heard.input == "one two three");
 }
 
-TEST_CASE("a handshake stands still while reading is paused") {
+TEST_CASE("the handshake does not proceed while reading is paused") {
     conversation c;
     c.server->pause();
     c.exchange();
@@ -272,15 +272,15 @@ TEST_CASE("a handshake stands still while reading is paused") {
     CHECK(c.server->handshaken());
 }
 
-TEST_CASE("errors of one connection do not leak into another's on the same thread") {
+TEST_CASE("errors of one connection do not leak into another connection on the same thread") {
     conversation good;
     good.shake_hands();
     conversation bad;
     bad.wire->feed("garbage of the first order");
     bad.loop->run();
     CHECK(bad.heard.failures == 1);
-    CHECK(tls::take_reason() == "no reason given");
-    SSL_CTX_use_PrivateKey_file(nullptr, "/nowhere", 1);  // somebody else's error, left behind
+    CHECK(tls::take_reason() == "unknown error");
+    SSL_CTX_use_PrivateKey_file(nullptr, "/nowhere", 1);  // an unrelated error in OpenSSL's queue
     good.client->send("hello");
     good.exchange();
     CHECK(good.heard.input == "hello");
@@ -289,7 +289,7 @@ TEST_CASE("errors of one connection do not leak into another's on the same threa
     tls::take_reason();
 }
 
-TEST_CASE("an idle connection is small, and leaves nothing behind") {
+TEST_CASE("an idle connection is small and leaks nothing") {
     for (int version : versions) {
         auto idle = [&] {
             auto c = std::make_unique<conversation>(client_options{.version = version});
@@ -302,7 +302,7 @@ TEST_CASE("an idle connection is small, and leaves nothing behind") {
             c->client.reset();
             return c;
         };
-        idle();  // what is made once and stays
+        idle();  // one-time allocations
         std::size_t before = openssl_bytes();
         {
             auto c = idle();

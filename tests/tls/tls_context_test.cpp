@@ -32,7 +32,7 @@ std::string complaint(const tls_files& files) {
     return "accepted";
 }
 
-/// As careful programs replace a file: never half-written under its name.
+/// Replaces a file by rename, so that it is never half-written.
 void replace(const tls_files& old, const tls_files& fresh) {
     std::filesystem::rename(fresh.certificate_chain, old.certificate_chain);
     std::filesystem::rename(fresh.private_key, old.private_key);
@@ -46,7 +46,7 @@ std::string name_served(const tls_context& context) {
 
 }  // namespace
 
-TEST_CASE("a file that is not there or cannot be used is named, with the reason") {
+TEST_CASE("a missing or invalid file gives an error that names it, with the reason") {
     scratch_folder folder;
     tls_files good = make_certificate(folder, "good");
     tls_files other = make_certificate(folder, "other");
@@ -63,14 +63,14 @@ TEST_CASE("a file that is not there or cannot be used is named, with the reason"
           "cannot read the private key file " + none + ": No such file or directory");
     CHECK(complaint({"/tmp", good.private_key}) == "cannot read the certificate file /tmp: Is a directory");
     CHECK(complaint({prose, good.private_key}) ==
-          "the file " + prose + " holds no usable certificate chain: no start line");
-    CHECK(complaint({good.certificate_chain, prose}).find(prose + " holds no usable private key: ") !=
+          "the file " + prose + " contains no usable certificate chain: no start line");
+    CHECK(complaint({good.certificate_chain, prose}).find(prose + " contains no usable private key: ") !=
           std::string::npos);
-    CHECK(complaint({good.private_key, good.private_key}).find("holds no usable certificate chain") !=
+    CHECK(complaint({good.private_key, good.private_key}).find("contains no usable certificate chain") !=
           std::string::npos);
     auto stranger = [&](const tls_files& files, const std::string& reason) {
         CHECK(complaint({good.certificate_chain, files.private_key}) == "the private key in " + files.private_key +
-                                                                            " does not belong to the certificate in " +
+                                                                            " does not match the certificate in " +
                                                                             good.certificate_chain + ": " + reason);
     };
     stranger(other, "key values mismatch");
@@ -80,7 +80,7 @@ TEST_CASE("a file that is not there or cannot be used is named, with the reason"
           "cannot read the certificate file " + prose + ": it is larger than 128 KiB");
 }
 
-TEST_CASE("a chain that is broken after its first certificate is refused, one file with both is not") {
+TEST_CASE("a chain that is invalid after its first certificate is rejected; one file with chain and key is accepted") {
     scratch_folder folder;
     tls_files good = make_certificate(folder, "good");
     std::string certificate = text_of(good.certificate_chain);
@@ -89,10 +89,10 @@ TEST_CASE("a chain that is broken after its first certificate is refused, one fi
     CHECK(complaint({both, both}) == "accepted");
     std::string broken = folder.file("broken");
     write_file(broken, certificate + certificate.substr(0, certificate.size() / 2));
-    CHECK(complaint({broken, good.private_key}).find("holds no usable certificate chain: ") != std::string::npos);
+    CHECK(complaint({broken, good.private_key}).find("contains no usable certificate chain: ") != std::string::npos);
 }
 
-TEST_CASE("a key that needs a password is refused; nobody is asked for one") {
+TEST_CASE("an encrypted private key is rejected without asking for a passphrase") {
     scratch_folder folder;
     tls_files good = make_certificate(folder, "good");
     std::string locked = folder.file("locked");
@@ -100,17 +100,17 @@ TEST_CASE("a key that needs a password is refused; nobody is asked for one") {
                 ("openssl pkcs8 -topk8 -passout pass:secret -in " + good.private_key + " -out " + locked).c_str()) ==
             0);
     CHECK(complaint({good.certificate_chain, locked}) ==
-          "the file " + locked + " holds no usable private key: it is locked with a password");
-    CHECK(tls::take_reason() == "no reason given");
+          "the file " + locked + " contains no usable private key: it is encrypted with a passphrase");
+    CHECK(tls::take_reason() == "unknown error");
 }
 
-TEST_CASE("a key that is too short for anybody's trust is refused") {
+TEST_CASE("a key that is too short is rejected") {
     scratch_folder folder;
     tls_files weak = make_certificate(folder, "weak", {.kind = "RSA", .bits = 1024});
     CHECK(complaint(weak).find("ee key too small") != std::string::npos);
 }
 
-TEST_CASE("reloading: new connections get the new certificate, open ones go on with theirs") {
+TEST_CASE("reloading: new connections get the new certificate, open ones keep theirs") {
     scratch_folder folder;
     tls_files files = make_certificate(folder, "first", {.name = "first"});
     std::optional<tls_context> context(std::in_place, files);
@@ -122,7 +122,7 @@ TEST_CASE("reloading: new connections get the new certificate, open ones go on w
 
     replace(files, make_certificate(folder, "second", {.name = "second"}));
     CHECK(context->changed_on_disk());
-    CHECK(name_served(*context) == "first");  // not before it was asked for
+    CHECK(name_served(*context) == "first");  // not before the reload
     CHECK(context->reload_if_changed());
     CHECK_FALSE(context->changed_on_disk());
     CHECK_FALSE(context->reload_if_changed());
@@ -130,7 +130,7 @@ TEST_CASE("reloading: new connections get the new certificate, open ones go on w
 
     halfway.shake_hands();
     CHECK(halfway.client->server_name() == "first");
-    context.reset();  // the connections need it no more
+    context.reset();  // open connections do not need the context
     old.client->send("still there?");
     old.exchange();
     CHECK(old.heard.input == "still there?");
@@ -139,17 +139,17 @@ TEST_CASE("reloading: new connections get the new certificate, open ones go on w
     CHECK(old.client->input == "yes");
 }
 
-TEST_CASE("reloading: bad files change nothing, are complained about once, and again when they have changed") {
+TEST_CASE("reloading: invalid files change nothing, and are reported once until they change") {
     scratch_folder folder;
     tls_files files = make_certificate(folder, "first", {.name = "first"});
     tls_files fresh = make_certificate(folder, "second", {.name = "second"});
     tls_context context(files);
 
-    std::filesystem::rename(fresh.certificate_chain, files.certificate_chain);  // the key is yet to come
+    std::filesystem::rename(fresh.certificate_chain, files.certificate_chain);  // the key is replaced later
     CHECK_THROWS_AS(context.reload_if_changed(), std::runtime_error);
     CHECK_FALSE(context.changed_on_disk());
     CHECK_FALSE(context.reload_if_changed());
-    CHECK_THROWS_AS(context.reload(), std::runtime_error);  // whoever asks for it hears of it each time
+    CHECK_THROWS_AS(context.reload(), std::runtime_error);  // an explicit reload reports the error each time
     CHECK(name_served(context) == "first");
 
     std::filesystem::rename(fresh.private_key, files.private_key);
@@ -162,7 +162,7 @@ TEST_CASE("reloading: bad files change nothing, are complained about once, and a
     CHECK(name_served(context) == "second");
 }
 
-TEST_CASE("reloading: a file of the same size with its old time of writing is seen as another") {
+TEST_CASE("reloading: a changed file with the same size and modification time is detected") {
     scratch_folder folder;
     tls_files files = make_certificate(folder, "first");
     tls_context context(files);
@@ -174,7 +174,7 @@ TEST_CASE("reloading: a file of the same size with its old time of writing is se
     CHECK(context.reload_if_changed());
 }
 
-TEST_CASE("several threads begin connections while another reloads") {
+TEST_CASE("several threads start connections while another one reloads") {
     scratch_folder folder;
     tls_files files = make_certificate(folder, "shared");
     tls_context context(files);
@@ -200,7 +200,9 @@ TEST_CASE("several threads begin connections while another reloads") {
     CHECK(served >= 20);
 }
 
-TEST_CASE("ALPN: http/1.1 is chosen among others; only others are refused; none is fine") {
+TEST_CASE(
+    "ALPN: http/1.1 is selected among others; a client that offers only others is refused, one that offers none is "
+    "accepted") {
     auto chosen = [](const std::string& offered) -> std::string {
         conversation c({.protocols = offered});
         c.exchange();
@@ -219,7 +221,7 @@ TEST_CASE("ALPN: http/1.1 is chosen among others; only others are refused; none 
     CHECK(refused.ends_with("the TLS handshake failed: no application protocol"));
 }
 
-TEST_CASE("TLS 1.2 and 1.3 are spoken, older ones refused with an alert") {
+TEST_CASE("TLS 1.2 and 1.3 are accepted, older versions are refused with an alert") {
     for (int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         conversation c({.version = version});
         c.shake_hands();
@@ -235,7 +237,7 @@ TEST_CASE("TLS 1.2 and 1.3 are spoken, older ones refused with an alert") {
     }
 }
 
-TEST_CASE("TLS 1.2: ciphers without forward secrecy or without authenticated encryption are refused") {
+TEST_CASE("TLS 1.2: ciphers without forward secrecy or authenticated encryption are refused") {
     scratch_folder folder;
     tls_context context(make_certificate(folder, "rsa", {.kind = "RSA"}));
     auto outcome = [&](const char* ciphers) {

@@ -10,7 +10,7 @@ using namespace keel::test;
 using namespace std::chrono_literals;
 using tls::tls_connection;
 
-TEST_CASE("C1: an end without close_notify is the end of input, also in the middle of a record") {
+TEST_CASE("C1: an end without close_notify is the end of input, even inside a record") {
     for (bool in_record : {false, true}) {
         conversation c;
         c.shake_hands();
@@ -31,7 +31,7 @@ TEST_CASE("C1: an end without close_notify is the end of input, also in the midd
     }
 }
 
-TEST_CASE("C1: an end that comes while input is held back is told after it") {
+TEST_CASE("C1: an end that arrives while input is held back is reported after that input") {
     manual_loop loop;
     auto [raw, other] = memory_pair(loop, loop);
     tls_connection server(loop, std::move(raw), common_context());
@@ -51,7 +51,7 @@ TEST_CASE("C1: an end that comes while input is held back is told after it") {
     client.send("one");
     client.send("two");
     other->write(client.take_output());
-    other->close();  // the memory pair tells the bytes and the end in one turn
+    other->close();  // the memory pair delivers the bytes and the end in one turn
     loop.run();
     CHECK(heard.input == "one");
     CHECK_FALSE(heard.ended);
@@ -64,7 +64,7 @@ TEST_CASE("C1: an end that comes while input is held back is told after it") {
     CHECK(heard.ended);
 }
 
-TEST_CASE("what follows close_notify is nothing, and so is the end after it") {
+TEST_CASE("input after close_notify is ignored, and so is the end after it") {
     conversation c;
     c.shake_hands();
     c.client->send("said");
@@ -75,7 +75,7 @@ TEST_CASE("what follows close_notify is nothing, and so is the end after it") {
     c.loop->run();
     CHECK(c.heard.input == "said");
     CHECK(c.heard.ended);
-    CHECK(c.wire->paused());  // it is not even read
+    CHECK(c.wire->paused());  // reading has stopped
     CHECK(c.wire->unread() == 2);
     CHECK(c.heard.failures == 0);
     c.server->pause();
@@ -84,13 +84,13 @@ TEST_CASE("what follows close_notify is nothing, and so is the end after it") {
     CHECK(c.heard.failures == 0);
     c.wire->hangup();
     c.loop->run();
-    CHECK(c.heard.failures == 1);  // C7: still noticed
+    CHECK(c.heard.failures == 1);  // C7: still detected
     c.wire->hangup();
     c.loop->run();
     CHECK(c.heard.failures == 1);
 }
 
-TEST_CASE("an end at each byte of the handshake is a failure, told once") {
+TEST_CASE("an end at any byte of the handshake is one failure") {
     for (int version : versions) {
         std::size_t cut = 0;
         for (std::size_t size = 1; cut < size; ++cut) {
@@ -101,7 +101,7 @@ TEST_CASE("an end at each byte of the handshake is a failure, told once") {
             c.wire->eof();
             c.loop->run();
             if (c.heard.failures != 1 || c.heard.ended ||
-                c.heard.failure != "the peer hung up in the middle of the TLS handshake") {
+                c.heard.failure != "the peer closed the connection during the TLS handshake") {
                 FAIL("cut at " << cut << ": " << c.heard.failure);
             }
         }
@@ -109,14 +109,14 @@ TEST_CASE("an end at each byte of the handshake is a failure, told once") {
     }
 }
 
-TEST_CASE("garbage instead of a handshake is refused with a sentence, whatever it is") {
+TEST_CASE("garbage instead of a handshake gives an error") {
     auto outcome = [](std::string bytes) {
         conversation c;
         c.wire->feed(std::move(bytes));
         c.loop->run();
         CHECK(c.heard.failures == 1);
         CHECK(c.heard.failure.starts_with("the TLS handshake failed: "));
-        CHECK_FALSE(c.heard.failure.ends_with("no reason given"));
+        CHECK_FALSE(c.heard.failure.ends_with("unknown error"));
         CHECK_FALSE(c.server->write("x").failure.empty());
         c.wire->feed("and more of it");
         c.wire->eof();
@@ -129,11 +129,11 @@ TEST_CASE("garbage instead of a handshake is refused with a sentence, whatever i
     outcome(std::string(1000, '\0'));
     outcome(std::string(1000, '\xff'));
     outcome("SSH-2.0-OpenSSH_9.2\r\n");
-    outcome(std::string("\x16\x03\x01\xff\xff", 5) + std::string(70'000, 'x'));  // a record longer than any may be
-    outcome(std::string("\x17\x03\x03\x00\x05hello", 10));                       // data before any handshake
+    outcome(std::string("\x16\x03\x01\xff\xff", 5) + std::string(70'000, 'x'));  // a record longer than allowed
+    outcome(std::string("\x17\x03\x03\x00\x05hello", 10));                       // data before the handshake
     outcome(std::string("\x15\x03\x03\x00\x02\x02\x28", 7));                     // an alert
     std::string hello = tls_client().take_output();
-    for (std::size_t at = 0; at < 10; ++at) {  // what is not a ClientHello, by one bit
+    for (std::size_t at = 0; at < 10; ++at) {  // a ClientHello with one changed bit
         std::string bent = hello;
         bent[at] = static_cast<char>(bent[at] ^ 0x40);
         conversation c;
@@ -144,7 +144,7 @@ TEST_CASE("garbage instead of a handshake is refused with a sentence, whatever i
     }
 }
 
-TEST_CASE("plain HTTP on a TLS port is told so in plain HTTP") {
+TEST_CASE("plain HTTP on a TLS port gets an error page in plain HTTP") {
     for (const char* said : {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "POST /mcp HTTP/1.1\r\nHost: x\r\n\r\n"}) {
         conversation c;
         c.wire->feed(said);
@@ -152,11 +152,11 @@ TEST_CASE("plain HTTP on a TLS port is told so in plain HTTP") {
         CHECK(c.heard.failure == "the TLS handshake failed: http request");
         std::string answer = c.wire->take_output();
         CHECK(answer.starts_with("HTTP/1.1 400 Bad Request\r\n"));
-        CHECK(answer.ends_with("\r\n\r\nThis port speaks TLS: the address begins with https.\n"));
+        CHECK(answer.ends_with("\r\n\r\nThis port requires TLS: use an https:// URL.\n"));
     }
 }
 
-TEST_CASE("one flipped bit in a record ends the connection, with an alert") {
+TEST_CASE("one flipped bit in a record ends the connection with an alert") {
     for (int version : versions) {
         conversation c({.version = version});
         c.shake_hands();
@@ -176,7 +176,7 @@ TEST_CASE("one flipped bit in a record ends the connection, with an alert") {
     }
 }
 
-TEST_CASE("a client that does not trust us says so, and that is the reason given") {
+TEST_CASE("if a client does not trust our certificate, its alert is the reported reason") {
     conversation c;
     SSL_set_verify(c.client->session(), SSL_VERIFY_PEER, nullptr);
     c.exchange();
@@ -185,9 +185,9 @@ TEST_CASE("a client that does not trust us says so, and that is the reason given
     CHECK(c.heard.failure.find("alert") != std::string::npos);
 }
 
-TEST_CASE("C5, C7: the wire may fail while anything is under way: told once, or by write") {
+TEST_CASE("C5, C7: a transport failure at any time is reported once, by the listener or by write") {
     for (bool reading : {true, false}) {
-        // 0: before a byte, 1: the hello is read, 2: shaken hands, 3: paused with input held back
+        // 0: before any byte, 1: the ClientHello is read, 2: handshake done, 3: paused with input held back
         for (int stage = 0; stage < 4; ++stage) {
             CAPTURE(stage);
             conversation c;
@@ -219,7 +219,7 @@ TEST_CASE("C5, C7: the wire may fail while anything is under way: told once, or 
     }
 }
 
-TEST_CASE("C5: let writing fail after 0, 1, 2, … bytes: no byte of a handshake or an answer may pass unnoticed") {
+TEST_CASE("C5: a write error after 0, 1, 2, … bytes of the handshake or the data is reported once") {
     for (int version : versions) {
         std::size_t after = 0;
         for (bool passed = false; !passed; ++after) {
@@ -242,7 +242,7 @@ TEST_CASE("C5: let writing fail after 0, 1, 2, … bytes: no byte of a handshake
     }
 }
 
-TEST_CASE("closed or destroyed at each stage of a handshake: nothing is heard, nothing stays") {
+TEST_CASE("closing or destroying a connection at any stage of the handshake reports and leaks nothing") {
     for (bool destroy : {true, false}) {
         for (int stage = 0; stage < 4; ++stage) {
             conversation c;
@@ -250,7 +250,7 @@ TEST_CASE("closed or destroyed at each stage of a handshake: nothing is heard, n
                 c.wire->feed(c.client->take_output());
                 c.deliver();
             }
-            c.wire->feed(c.client->take_output());  // is under way when it is closed
+            c.wire->feed(c.client->take_output());  // in transit when it is closed
             if (destroy) {
                 c.server.reset();
             } else {
@@ -341,7 +341,7 @@ TEST_CASE("a connection may be closed or destroyed inside any call to its listen
             CHECK(c.heard.input == "onetwo");
         }
         {
-            conversation c;  // with that turn still to come
+            conversation c;  // with that turn still pending
             c.shake_hands();
             c.heard.when_input = [&] { c.server->pause(); };
             c.client->send("one");
@@ -355,7 +355,7 @@ TEST_CASE("a connection may be closed or destroyed inside any call to its listen
     }
 }
 
-TEST_CASE("what write has taken is delivered after close, and then the end, however slowly the peer reads") {
+TEST_CASE("accepted output is delivered after close, followed by the end, however slowly the peer reads") {
     for (bool destroy : {true, false}) {
         conversation c;
         c.shake_hands();
@@ -370,7 +370,7 @@ TEST_CASE("what write has taken is delivered after close, and then the end, howe
             c.server->close();
         }
         CHECK_FALSE(c.wire->closed());
-        CHECK_FALSE(c.wire->paused());  // a peer that cannot send may not come to read
+        CHECK_FALSE(c.wire->paused());  // a peer that is blocked in sending might never read
         c.client->send("nobody hears this");
         while (!c.wire->closed()) {
             c.wire->feed(c.client->take_output());
@@ -385,19 +385,19 @@ TEST_CASE("what write has taken is delivered after close, and then the end, howe
     }
 }
 
-TEST_CASE("last words to a peer that takes none end at their bound, with the peer, or with the loop") {
+TEST_CASE("flushing after close ends at its timeout, with the peer, or with the loop") {
     conversation c;
     c.shake_hands();
     c.wire->stall();
     c.server->write("hello");
     c.server.reset();
     CHECK_FALSE(c.wire->closed());
-    SUBCASE("their bound") {
+    SUBCASE("timeout") {
         c.loop->advance(limits{}.write_stall - 1ms);
         CHECK_FALSE(c.wire->closed());
         c.loop->advance(1ms);
     }
-    SUBCASE("the peer hangs up") {
+    SUBCASE("the peer closes") {
         c.wire->hangup();
         c.loop->run();
     }
@@ -406,12 +406,12 @@ TEST_CASE("last words to a peer that takes none end at their bound, with the pee
         c.wire->resume();
         c.loop->run();
     }
-    SUBCASE("the loop") { c.loop->end(); }
+    SUBCASE("the loop ends") { c.loop->end(); }
     CHECK(c.wire->destroyed());
     CHECK(c.loop->timers() == 0);
 }
 
-TEST_CASE("closed where the loop has ended already: what is below is closed at once") {
+TEST_CASE("closing after the loop has ended closes the transport at once") {
     conversation c;
     c.shake_hands();
     c.loop->end();
@@ -420,7 +420,7 @@ TEST_CASE("closed where the loop has ended already: what is below is closed at o
     CHECK(c.wire->destroyed());
 }
 
-TEST_CASE("a connection that was never started closes quietly") {
+TEST_CASE("closing a connection that was never started reports nothing") {
     manual_loop loop;
     auto [raw, other] = memory_pair(loop, loop);
     recorder at_client;

@@ -27,7 +27,7 @@ std::size_t open_descriptors() {
     return count;
 }
 
-/// Listens on a TCP port and says everything back, holding at most a little of it.
+/// Listens on a TCP port and echoes everything, with a small buffer.
 template <class On>
 struct echo_server {
     struct guest final : connection::listener {
@@ -52,7 +52,7 @@ struct echo_server {
             if (owned.size() <= 32 * 1024) wire.resume();
             if (ended && owned.empty()) owner.leave(*this, "ended");
         }
-        /// False when this guest is gone.
+        /// Returns false if this client is gone.
         bool send() {
             auto done = wire.write(owned);
             if (!done.failure.empty()) {
@@ -90,11 +90,11 @@ struct echo_server {
     const tls::tls_context* context = &common_context();
     std::unique_ptr<listener> at;
     std::list<std::unique_ptr<guest>> guests;
-    std::vector<std::string> causes;  // why each guest left
+    std::vector<std::string> causes;  // why each client was disconnected
     std::string last_name;
 };
 
-/// A program on the other side; what it printed when it has ended.
+/// A program on the other side, and its output.
 template <class On>
 struct program {
     program(echo_server<On>& server, const std::string& command, std::vector<std::string> arguments) : on(server.on) {
@@ -103,7 +103,7 @@ struct program {
         started = start_child(on.loop(), {.command = command, .arguments = std::move(arguments)}, options);
         started.wire->start(heard);
     }
-    /// Its input ends, as at a terminal.
+    /// Closes its standard input and returns its output.
     std::string finish() {
         started.wire->close();
         on.until([&] { return end.has_value(); });
@@ -154,7 +154,8 @@ int connect_to(std::uint16_t port) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("Python's ssl trusts us, talks megabytes and hears a proper end", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("Python's ssl trusts our certificate, exchanges megabytes and receives close_notify", On, on_epoll,
+                   on_asio) {
     for (std::string version : {"TLSv1_2", "TLSv1_3"}) {
         echo_server<On> server;
         program<On> python(server, "python3",
@@ -169,7 +170,7 @@ TEST_CASE_TEMPLATE("Python's ssl trusts us, talks megabytes and hears a proper e
     }
 }
 
-TEST_CASE_TEMPLATE("openssl s_client verifies us and talks", On, on_epoll, on_asio_strand) {
+TEST_CASE_TEMPLATE("openssl s_client verifies our certificate and exchanges data", On, on_epoll, on_asio_strand) {
     echo_server<On> server;
     program<On> client(server, "openssl",
                        {"s_client", "-quiet", "-no_ign_eof", "-verify_return_error", "-verify_hostname", "localhost",
@@ -182,7 +183,7 @@ TEST_CASE_TEMPLATE("openssl s_client verifies us and talks", On, on_epoll, on_as
     CHECK(server.causes == std::vector<std::string>{"ended"});
 }
 
-TEST_CASE("openssl s_client with TLS 1.1 is refused, and knows why") {
+TEST_CASE("openssl s_client with TLS 1.1 is refused with an alert") {
     echo_server<on_epoll> server;
     program<on_epoll> client(
         server, "openssl",
@@ -194,7 +195,7 @@ TEST_CASE("openssl s_client with TLS 1.1 is refused, and knows why") {
     CHECK(server.causes == std::vector<std::string>{"the TLS handshake failed: unsupported protocol"});
 }
 
-TEST_CASE("a session is resumed by its ticket, and not across a reload") {
+TEST_CASE("a session is resumed with its ticket, but not after a reload") {
     scratch_folder folder;
     tls::tls_files files = make_certificate(folder, "own");
     tls::tls_context context(files);
@@ -205,7 +206,7 @@ TEST_CASE("a session is resumed by its ticket, and not across a reload") {
         program<on_epoll> client(server, "openssl",
                                  {"s_client", "-no_ign_eof", flag, ticket, "-connect", "127.0.0.1:" + server.port()});
         client.started.wire->write("hello\n");
-        // Its own words end with "hello" only once the tickets, which come first, have been read.
+        // Its output ends with "hello" only after the tickets, which come first, have been read.
         server.on.until([&] { return client.heard.input.ends_with("\nhello\n") || client.end; });
         client.finish();
         server.on.until([&] { return server.guests.empty(); });
@@ -218,7 +219,7 @@ TEST_CASE("a session is resumed by its ticket, and not across a reload") {
     CHECK(talk("-sess_in").find("\nNew, TLSv1.3") != std::string::npos);
 }
 
-TEST_CASE("our own client and our own server, over a real socket") {
+TEST_CASE("a Keel client and a Keel server talk over a real socket") {
     echo_server<on_epoll> server;
     auto begin = [&](std::string_view host) {
         return std::make_unique<tls::tls_connection>(
@@ -247,11 +248,11 @@ TEST_CASE("our own client and our own server, over a real socket") {
     client->start(stranger);
     server.on.until([&] { return stranger.failures > 0 && server.guests.empty(); });
     CHECK(stranger.failure ==
-          "the TLS handshake failed: the certificate of other.example is refused: it is for localhost, 127.0.0.1");
+          "the TLS handshake failed: the certificate of other.example was rejected: it is for localhost, 127.0.0.1");
     CHECK(server.causes.back().find("alert bad certificate") != std::string::npos);
 }
 
-TEST_CASE("plain HTTP on a TLS port gets its answer and the end, from a socket") {
+TEST_CASE("plain HTTP on a TLS port gets an error page and the end, over a real socket") {
     echo_server<on_epoll> server;
     descriptor plain(connect_to(server.at->port()));
     write_all(plain.get(), "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
@@ -260,7 +261,7 @@ TEST_CASE("plain HTTP on a TLS port gets its answer and the end, from a socket")
     CHECK(server.guests.empty());
 }
 
-TEST_CASE("last words reach a slow reader over a real socket, after the connection is gone") {
+TEST_CASE("accepted output reaches a slow reader over a real socket after the connection is destroyed") {
     on_epoll on;
     two_ends ends = make_socket_pair();
     std::size_t before = open_descriptors();
@@ -294,10 +295,10 @@ TEST_CASE("last words reach a slow reader over a real socket, after the connecti
     CHECK(taken < 4'000'000);
     CHECK(client.input.size() == taken);
     CHECK(client.ended);
-    CHECK(open_descriptors() == before - 1);  // of the pair, theirs is left
+    CHECK(open_descriptors() == before - 1);  // the other end of the pair is still open
 }
 
-TEST_CASE("last words for which no loop is left are not waited for") {
+TEST_CASE("without a loop, flushing after close is skipped") {
     on_epoll on;
     two_ends ends = make_socket_pair();
     tls::tls_connection wire(on.loop(),
@@ -317,18 +318,18 @@ TEST_CASE("last words for which no loop is left are not waited for") {
     std::size_t before = open_descriptors();
     on.loop().end();
     std::size_t ended = open_descriptors();
-    CHECK(ended < before);  // the loop's own
+    CHECK(ended < before);  // those of the loop
     wire.close();
     CHECK(open_descriptors() == ended - 1);
 }
 
-TEST_CASE("200 connections dropped in the middle of the handshake leave memory and descriptors as they were") {
+TEST_CASE("200 connections dropped during the handshake leak neither memory nor descriptors") {
     echo_server<on_epoll> server;
     std::string hello = tls_client().take_output();
     auto drop = [&](std::size_t bytes, bool reset) {
         descriptor fd(connect_to(server.at->port()));
         write_all(fd.get(), hello.substr(0, bytes));
-        if (bytes % 2 == 0) server.on.poll();  // half of them are answered before they are gone
+        if (bytes % 2 == 0) server.on.poll();  // half of them are answered before they are dropped
         linger at_once{1, 0};
         if (reset) ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
     };
@@ -337,14 +338,14 @@ TEST_CASE("200 connections dropped in the middle of the handshake leave memory a
     };
     drop(hello.size(), false);
     drop(hello.size(), true);
-    all_gone(2);  // what is made once and stays
+    all_gone(2);  // one-time allocations
     std::size_t descriptors = open_descriptors();
     std::size_t bytes = openssl_bytes();
     for (std::size_t i = 0; i < 200; ++i) drop(i % 3 == 0 ? hello.size() : i % hello.size(), i % 5 == 0);
     all_gone(202);
     CHECK(open_descriptors() == descriptors);
     CHECK(openssl_bytes() == bytes);
-    // And it serves as before.
+    // The server still works.
     program<on_epoll> python(server, "python3",
                              {"-c", python_client, server.port(), common_certificate().certificate_chain, "TLSv1_3"});
     CHECK(python.wait().ends_with("\nsame\nend b''\nexited with status 0\n"));

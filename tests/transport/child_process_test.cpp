@@ -25,7 +25,7 @@ std::size_t open_descriptors() {
     return count;
 }
 
-/// A child that runs a line of shell, and what became of it.
+/// A child that runs a shell command, and how it ended.
 template <class On>
 struct shell {
     explicit shell(const std::string& line, duration exit = 1h, duration term = 1h) {
@@ -56,7 +56,7 @@ bool has_no_children() { return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno =
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("G6: a polite child ends when its input does", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("G6: a child exits when its input is closed", On, on_epoll, on_asio) {
     shell<On> c("cat");
     CHECK(c.started.wire->write("hello\n").bytes == 6);
     c.until_said("hello\n");
@@ -65,29 +65,29 @@ TEST_CASE_TEMPLATE("G6: a polite child ends when its input does", On, on_epoll, 
     CHECK(has_no_children());
 }
 
-TEST_CASE_TEMPLATE("G6: a child that ignores the end of its input gets SIGTERM, its whole group with it", On, on_epoll,
-                   on_asio) {
+TEST_CASE_TEMPLATE("G6: a child that ignores the end of its input gets SIGTERM, and so does its process group", On,
+                   on_epoll, on_asio) {
     shell<On> c("sleep 3600 & echo ready; wait; sleep 3600", 10ms);
     c.until_said("ready\n");
-    CHECK(c.close().text() == "was ended by signal 15");
+    CHECK(c.close().text() == "was terminated by signal 15");
     CHECK(has_no_children());
 }
 
 TEST_CASE("G6: a child that ignores SIGTERM gets SIGKILL") {
     shell<on_epoll> c("trap '' TERM; echo ready; while :; do sleep 3600; done", 10ms, 10ms);
     c.until_said("ready\n");
-    CHECK(c.close().text() == "was ended by signal 9");
+    CHECK(c.close().text() == "was terminated by signal 9");
     CHECK(has_no_children());
 }
 
-TEST_CASE("G6: what a child still writes is read, so that it can come to its end") {
+TEST_CASE("G6: the output of a child is read until it exits, so that it cannot block") {
     shell<on_epoll> c("cat >/dev/null; head -c 1048576 /dev/zero; echo all written >&2; exit 7");
     child_end end = c.close();
     CHECK(end.text() == "exited with status 7");
     CHECK(end.stderr_tail == "all written\n");
 }
 
-TEST_CASE("G6: the end of the process counts, not that of its pipes: a grandchild may hold them") {
+TEST_CASE("G6: the exit of the process counts, not the end of its pipes, which a grandchild may hold open") {
     shell<on_epoll> c("exec 3<&0; sleep 3600 <&3 & echo $!; exit 0");
     c.on.until([&] { return c.end.has_value(); });
     CHECK(c.end->text() == "exited with status 0");
@@ -97,7 +97,7 @@ TEST_CASE("G6: the end of the process counts, not that of its pipes: a grandchil
     c.on.until([&] { return c.heard.ended || c.heard.failures > 0; });
 }
 
-TEST_CASE("G7: a child that is dead already is reported and gets no signal; no zombie stays") {
+TEST_CASE("G7: a child that has already exited is reported and gets no signal; no zombie is left") {
     shell<on_epoll> c("echo last words >&2; exit 3");
     c.on.until([&] { return c.end.has_value(); });
     CHECK(c.end->text() == "exited with status 3");
@@ -106,10 +106,10 @@ TEST_CASE("G7: a child that is dead already is reported and gets no signal; no z
     c.end.reset();
     c.started.wire->close();
     c.on.poll();
-    CHECK_FALSE(c.end.has_value());  // told once
+    CHECK_FALSE(c.end.has_value());  // reported once
 }
 
-TEST_CASE("a child that floods its standard error neither waits nor makes us keep it all") {
+TEST_CASE("a child that floods its standard error does not block, and only the tail is kept") {
     shell<on_epoll> c("head -c 10000000 /dev/zero | tr '\\0' x >&2; echo the end >&2; exit 0");
     c.on.until([&] { return c.end.has_value(); });
     CHECK(c.end->stderr_tail.size() <= 8 * 1024);
@@ -128,7 +128,7 @@ struct quiet_user final : rpc::peer_user {
 
 }  // namespace
 
-TEST_CASE("G8, D1: a child that is killed ends every waiting call, each once and before the connection is closed") {
+TEST_CASE("G8, D1: if a child is killed, every pending call ends once, before the connection is closed") {
     on_epoll on;
     std::optional<child_end> end;
     child_options options;
@@ -152,11 +152,11 @@ TEST_CASE("G8, D1: a child that is killed ends every waiting call, each once and
     ::kill(c.pid, SIGKILL);
     on.until([&] { return end.has_value() && p->closed(); });
     CHECK(user.order == "..........closed");
-    CHECK(end->text() == "was ended by signal 9");
+    CHECK(end->text() == "was terminated by signal 9");
     CHECK(has_no_children());
 }
 
-TEST_CASE("G9: a child that cannot be started says why and leaves nothing behind") {
+TEST_CASE("G9: a child that cannot be started gives an error with the reason, and leaks nothing") {
     on_epoll on;
     std::size_t before = open_descriptors();
     auto problem = [&](const keel::child_process& what) {
@@ -185,7 +185,7 @@ TEST_CASE("G9: a child that cannot be started says why and leaves nothing behind
     CHECK(has_no_children());
 }
 
-TEST_CASE("G10: no child keeps another's pipes open") {
+TEST_CASE("G10: a child does not keep another child's pipes open") {
     shell<on_epoll> first("cat; echo first is done >&2");
     std::optional<child_end> second_end;
     child_options options;
@@ -199,7 +199,7 @@ TEST_CASE("G10: no child keeps another's pipes open") {
     first.on.until([&] { return second_end.has_value(); });
 }
 
-TEST_CASE("a child gets its environment, its folder and the usual signals") {
+TEST_CASE("a child gets its environment, working directory and default signals") {
     on_epoll on;
     std::optional<child_end> end;
     child_options options;
@@ -217,7 +217,7 @@ TEST_CASE("a child gets its environment, its folder and the usual signals") {
     on.until([&] { return end.has_value(); });
 }
 
-TEST_CASE("G6, G7: a child whose loop ends first is ended with it, whichever comes first") {
+TEST_CASE("G6, G7: if the loop ends before the child, the child is killed and reaped") {
     std::size_t before = open_descriptors();
     for (bool wire_first : {true, false}) {
         started_child c;

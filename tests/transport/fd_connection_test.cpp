@@ -1,6 +1,6 @@
+#include "transport/fd_connection.hpp"
 #include "support/descriptors.hpp"
 #include "support/real_loops.hpp"
-#include "transport/fd_connection.hpp"
 
 #include <doctest/doctest.h>
 
@@ -44,7 +44,7 @@ struct socketed {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("a message may be split at every byte", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("a message may be split at any byte", On, on_epoll, on_asio, on_asio_strand) {
     piped<On> t;
     t.wire->start(t.heard);
     std::string message = R"({"jsonrpc":"2.0","id":1,"method":"ping"})"
@@ -61,7 +61,7 @@ TEST_CASE_TEMPLATE("a message may be split at every byte", On, on_epoll, on_asio
     CHECK(t.heard.input == expected);
 }
 
-TEST_CASE_TEMPLATE("thousands of messages are one read", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("thousands of messages are read with one read", On, on_epoll, on_asio) {
     piped<On> t;
     std::string all;
     for (int i = 0; i < 3000; ++i) all += "{\"id\":" + std::to_string(i) + "}\n";
@@ -73,8 +73,8 @@ TEST_CASE_TEMPLATE("thousands of messages are one read", On, on_epoll, on_asio) 
     CHECK(t.heard.input == all);
 }
 
-TEST_CASE_TEMPLATE("C1: the end of input is told once, after everything before it; output still works", On, on_epoll,
-                   on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("C1: the end of input is reported once, after all input; output still works", On, on_epoll, on_asio,
+                   on_asio_strand) {
     piped<On> t;
     t.wire->start(t.heard);
     write_all(t.in.from.get(), "last words");
@@ -87,7 +87,7 @@ TEST_CASE_TEMPLATE("C1: the end of input is told once, after everything before i
     CHECK(t.heard.failures == 0);
 }
 
-TEST_CASE_TEMPLATE("C7: a reader that goes away is noticed without writing, also while reading is paused", On, on_epoll,
+TEST_CASE_TEMPLATE("C7: a closed read end is detected without writing, even while reading is paused", On, on_epoll,
                    on_asio, on_asio_strand) {
     piped<On> t;
     t.wire->start(t.heard);
@@ -100,17 +100,16 @@ TEST_CASE_TEMPLATE("C7: a reader that goes away is noticed without writing, also
     t.out.to.reset();
     t.on.until([&] { return t.heard.failures > 0; });
     CHECK(t.heard.failures == 1);
-    CHECK(t.heard.failure == "the peer hung up");
+    CHECK(t.heard.failure == "the peer closed the connection");
     CHECK(!t.wire->write("late").failure.empty());
     t.on.poll();
     CHECK(t.heard.failures == 1);
 }
 
-TEST_CASE_TEMPLATE("C7: a peer that closes its socket is noticed without writing", On, on_epoll, on_asio,
-                   on_asio_strand) {
+TEST_CASE_TEMPLATE("C7: a closed socket is detected without writing", On, on_epoll, on_asio, on_asio_strand) {
     socketed<On> t;
     t.wire->start(t.heard);
-    SUBCASE("reading: first everything it said, then the end") {
+    SUBCASE("reading: first all input, then the end") {
         write_all(t.ends.theirs.get(), "bye");
         t.ends.theirs.reset();
         t.on.until([&] { return t.heard.failures > 0; });
@@ -126,7 +125,7 @@ TEST_CASE_TEMPLATE("C7: a peer that closes its socket is noticed without writing
     CHECK(t.heard.failures == 1);
 }
 
-TEST_CASE_TEMPLATE("a peer that only stops sending on its socket still gets answers", On, on_epoll, on_asio,
+TEST_CASE_TEMPLATE("a peer that only shuts down its output still receives answers", On, on_epoll, on_asio,
                    on_asio_strand) {
     socketed<On> t;
     t.wire->start(t.heard);
@@ -141,7 +140,8 @@ TEST_CASE_TEMPLATE("a peer that only stops sending on its socket still gets answ
     CHECK(read_all(t.ends.theirs.get()).empty());
 }
 
-TEST_CASE_TEMPLATE("C6: a failed write is told by write itself, and nothing works afterwards", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("C6: a failed write returns its error, and the connection is unusable afterwards", On, on_epoll,
+                   on_asio) {
     piped<On> t;
     t.wire->start(t.heard);
     t.out.to.reset();
@@ -155,8 +155,8 @@ TEST_CASE_TEMPLATE("C6: a failed write is told by write itself, and nothing work
     CHECK(!t.wire->write("again").failure.empty());
 }
 
-TEST_CASE_TEMPLATE("a write takes what the system takes and goes on when there is room, byte for byte", On, on_epoll,
-                   on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("a partial write continues when there is room, and no byte is lost", On, on_epoll, on_asio,
+                   on_asio_strand) {
     auto check = [](auto& t, int read_end) {
         std::string all;
         for (int i = 0; all.size() < 2'000'000; ++i) all += std::to_string(i) + '\n';
@@ -195,7 +195,7 @@ TEST_CASE_TEMPLATE("a write takes what the system takes and goes on when there i
     }
 }
 
-TEST_CASE_TEMPLATE("pausing leaves input where it is, resuming goes on", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("pause stops reading, resume continues it", On, on_epoll, on_asio, on_asio_strand) {
     piped<On> t;
     t.wire->start(t.heard);
     t.heard.when_input = [&] { t.wire->pause(); };
@@ -207,7 +207,7 @@ TEST_CASE_TEMPLATE("pausing leaves input where it is, resuming goes on", On, on_
     CHECK(t.heard.reads == 1);
     CHECK(!t.heard.ended);
     t.wire->resume();
-    CHECK(t.heard.reads == 1);  // not from inside resume
+    CHECK(t.heard.reads == 1);  // not called inside resume
     t.on.until([&] { return t.heard.reads == 2; });
     CHECK(t.heard.input == "onetwo");
     t.wire->resume();
@@ -267,7 +267,7 @@ TEST_CASE_TEMPLATE("a connection may be closed or destroyed inside any call to i
     }
 }
 
-TEST_CASE_TEMPLATE("what was written before close is delivered, and then the end", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("data written before close is delivered, followed by the end", On, on_epoll, on_asio) {
     SUBCASE("pipe") {
         piped<On> t;
         t.wire->start(t.heard);
@@ -277,7 +277,7 @@ TEST_CASE_TEMPLATE("what was written before close is delivered, and then the end
         CHECK(read_all(t.out.to.get()) == "goodbye");
         CHECK(!t.wire->write("x").failure.empty());
     }
-    SUBCASE("socket, with input that nobody read") {
+    SUBCASE("socket, with unread input") {
         socketed<On> t;
         t.wire->start(t.heard);
         write_all(t.ends.theirs.get(), "unread");
@@ -287,8 +287,8 @@ TEST_CASE_TEMPLATE("what was written before close is delivered, and then the end
     }
 }
 
-TEST_CASE_TEMPLATE("a connection that was never started, and one whose loop has ended, close quietly", On, on_epoll,
-                   on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("closing a connection that was never started, or whose loop has ended, reports nothing", On,
+                   on_epoll, on_asio, on_asio_strand) {
     std::size_t before = open_descriptors();
     {
         piped<On> unstarted;
@@ -302,7 +302,7 @@ TEST_CASE_TEMPLATE("a connection that was never started, and one whose loop has 
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE_TEMPLATE("files are read in turns of their own and written at once", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("files are read in posted turns and written at once", On, on_epoll, on_asio) {
     scratch_folder folder;
     std::string content;
     for (int i = 0; content.size() < 300'000; ++i) content += std::to_string(i) + '\n';
@@ -318,7 +318,7 @@ TEST_CASE_TEMPLATE("files are read in turns of their own and written at once", O
         if (heard.reads == 2) wire.pause();
     };
     wire.start(heard);
-    CHECK(heard.reads == 0);  // never from inside start
+    CHECK(heard.reads == 0);  // not called inside start
     on.poll();
     CHECK(heard.reads == 2);
     wire.resume();
@@ -332,7 +332,7 @@ TEST_CASE_TEMPLATE("files are read in turns of their own and written at once", O
     CHECK(read_all(back.get()) == content);
 }
 
-TEST_CASE("C5: reading from what cannot be read fails once") {
+TEST_CASE("C5: a read error is reported once") {
     on_epoll on;
     recorder heard;
     descriptor folder(::open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -340,7 +340,7 @@ TEST_CASE("C5: reading from what cannot be read fails once") {
     fd_connection wire(on.loop(), std::move(folder), std::move(out.from), "a folder");
     wire.start(heard);
     on.until([&] { return heard.failures > 0; });
-    CHECK(heard.failure.find("reading failed") == 0);
+    CHECK(heard.failure.find("read failed") == 0);
     on.poll();
     CHECK(heard.failures == 1);
 }
@@ -354,7 +354,7 @@ TEST_CASE("a write to a full disk fails") {
     CHECK(wire.write("x").failure.find("No space left") != std::string::npos);
 }
 
-TEST_CASE("C8: a program with default signals survives writing to a closed pipe, and gets its disposition back") {
+TEST_CASE("C8: writing to a closed pipe does not kill a program with default signals; its disposition is restored") {
     child_process child([] {
         ::signal(SIGPIPE, SIG_DFL);
         on_epoll on;
@@ -368,7 +368,7 @@ TEST_CASE("C8: a program with default signals survives writing to a closed pipe,
             wire.start(heard);
             if (wire.write("x").failure.empty()) return 3;
             fd_connection second(on.loop(), transport::duplicate(in[1]), transport::duplicate(in[1]), "pipes");
-            // What a handler starts must not inherit an ignored signal.
+            // Processes that a handler starts must not inherit an ignored signal.
             std::FILE* status = ::popen("grep SigIgn /proc/self/status", "r");
             unsigned long long ignored = 0;
             if (!status || std::fscanf(status, "SigIgn: %llx", &ignored) != 1) return 4;
@@ -382,7 +382,7 @@ TEST_CASE("C8: a program with default signals survives writing to a closed pipe,
     CHECK(child.wait() == 0);
 }
 
-TEST_CASE("C8: a disposition that somebody chose is left alone") {
+TEST_CASE("C8: a SIGPIPE disposition that the program has set is not changed") {
     child_process child([] {
         ::signal(SIGPIPE, SIG_IGN);
         on_epoll on;

@@ -22,7 +22,7 @@ using namespace keel::test;
 
 namespace {
 
-/// Runs a task to its end on a real loop.
+/// Runs a task to completion on a real loop.
 template <class On, class T>
 T run(On& on, task<T> work) {
     std::optional<detail::outcome<T>> ended;
@@ -57,7 +57,7 @@ void talk(On& on, connection& client, connection& server) {
 
 }  // namespace
 
-TEST_CASE("HOST:PORT is read, and what is wrong with it is said") {
+TEST_CASE("HOST:PORT is parsed; an error names the problem") {
     CHECK(tcp_address::parse("127.0.0.1:8848") == tcp_address{"127.0.0.1", 8848});
     CHECK(tcp_address::parse("[::1]:0") == tcp_address{"::1", 0});
     CHECK(tcp_address::parse("localhost:65535") == tcp_address{"localhost", 65535});
@@ -71,17 +71,17 @@ TEST_CASE("HOST:PORT is read, and what is wrong with it is said") {
         }
         return "accepted";
     };
-    CHECK(complaint("8848") == "\"8848\" is not HOST:PORT: the port is missing");
-    CHECK(complaint("[::1]") == "\"[::1]\" is not HOST:PORT: the port is missing");
-    CHECK(complaint("[::1") == "\"[::1\" is not HOST:PORT: the bracket is not closed");
-    CHECK(complaint("::1:80").find("needs brackets") != std::string::npos);
-    CHECK(complaint(":80").find("the host is missing") != std::string::npos);
+    CHECK(complaint("8848") == "invalid address \"8848\": missing port; expected HOST:PORT");
+    CHECK(complaint("[::1]") == "invalid address \"[::1]\": missing port; expected HOST:PORT");
+    CHECK(complaint("[::1") == "invalid address \"[::1\": missing ]; expected HOST:PORT");
+    CHECK(complaint("::1:80").find("requires brackets") != std::string::npos);
+    CHECK(complaint(":80").find("missing host") != std::string::npos);
     for (const char* port : {"a:", "a:65536", "a:-1", "a:8 ", "a:+1", "a:0x1", "a:99999999999"}) {
         CHECK(complaint(port).find("the port must be a number from 0 to 65535") != std::string::npos);
     }
 }
 
-TEST_CASE_TEMPLATE("peers talk over TCP, on a port that the system chose", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("peers connect over TCP, to a port chosen by the system", On, on_epoll, on_asio, on_asio_strand) {
     for (const char* address : {"127.0.0.1:0", "[::1]:0", "localhost:0"}) {
         CAPTURE(address);
         On on;
@@ -99,7 +99,7 @@ TEST_CASE_TEMPLATE("peers talk over TCP, on a port that the system chose", On, o
     }
 }
 
-TEST_CASE_TEMPLATE("peers talk over a Unix socket that only its owner can open, and that is removed at the end", On,
+TEST_CASE_TEMPLATE("peers connect over a Unix socket that only its owner can open, and that is removed on close", On,
                    on_epoll, on_asio, on_asio_strand) {
     scratch_folder folder;
     std::string path = folder.file("socket");
@@ -119,7 +119,7 @@ TEST_CASE_TEMPLATE("peers talk over a Unix socket that only its owner can open, 
     CHECK(!std::filesystem::exists(path));
 }
 
-TEST_CASE("a socket nobody serves is replaced; one in use, or anything else in the way, is not") {
+TEST_CASE("a stale Unix socket is replaced; a socket in use or another file is not") {
     scratch_folder folder;
     on_epoll on;
     accepted_list accepted;
@@ -137,22 +137,25 @@ TEST_CASE("a socket nobody serves is replaced; one in use, or anything else in t
     }
     SUBCASE("in use") {
         auto at = listen_unix(on.loop(), path, accepted.callback());
-        CHECK_THROWS_WITH_AS(listen_unix(on.loop(), path, accepted.callback()),
-                             (path + " is served by another process: Address already in use").c_str(),
-                             std::system_error);
+        CHECK_THROWS_WITH_AS(
+            listen_unix(on.loop(), path, accepted.callback()),
+            ("cannot listen on " + path + ": another process is listening on it: Address already in use").c_str(),
+            std::system_error);
         CHECK(connect_unix(on.loop(), path));
     }
     SUBCASE("a file") {
         descriptor made(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
-        CHECK_THROWS_WITH_AS(listen_unix(on.loop(), path, accepted.callback()),
-                             (path + " is there and is not a socket: File exists").c_str(), std::system_error);
+        CHECK_THROWS_WITH_AS(
+            listen_unix(on.loop(), path, accepted.callback()),
+            ("cannot listen on " + path + ": the file exists and is not a socket: File exists").c_str(),
+            std::system_error);
         CHECK(std::filesystem::exists(path));
     }
-    SUBCASE("a path that does not fit") {
+    SUBCASE("a path that is too long") {
         CHECK_THROWS_AS(listen_unix(on.loop(), std::string(200, 'x'), accepted.callback()), std::invalid_argument);
         CHECK_THROWS_AS(listen_unix(on.loop(), "", accepted.callback()), std::invalid_argument);
     }
-    SUBCASE("replaced by somebody else meanwhile: not ours to remove") {
+    SUBCASE("a socket replaced by another process is not removed") {
         auto first = listen_unix(on.loop(), path, accepted.callback());
         std::filesystem::remove(path);
         auto second = listen_unix(on.loop(), path, accepted.callback());
@@ -161,7 +164,7 @@ TEST_CASE("a socket nobody serves is replaced; one in use, or anything else in t
     }
 }
 
-TEST_CASE("C5: a reset by the peer is a failure") {
+TEST_CASE("C5: a connection reset by the peer is a failure") {
     on_epoll on;
     accepted_list accepted;
     auto at = listen_tcp(on.loop(), {"127.0.0.1", 0}, accepted.callback());
@@ -183,7 +186,7 @@ TEST_CASE("C5: a reset by the peer is a failure") {
     CHECK(heard.failures == 1);
 }
 
-TEST_CASE("connecting to nobody fails with a sentence") {
+TEST_CASE("connecting to an address without a listener fails with the reason") {
     on_epoll on;
     scratch_folder folder;
     CHECK_THROWS_WITH_AS(connect_unix(on.loop(), folder.file("none")),
@@ -198,9 +201,9 @@ TEST_CASE("connecting to nobody fails with a sentence") {
     CHECK_THROWS_AS(run(on, connect_tcp(on.loop(), nobody)), std::system_error);
 }
 
-TEST_CASE("a connect that is cancelled ends at once") {
+TEST_CASE("a cancelled connect ends at once") {
     on_epoll on;
-    // A listener whose queue is full lets further peers wait.
+    // If the backlog of a listener is full, further connects wait.
     descriptor full(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in where{};
     where.sin_family = AF_INET;
@@ -234,8 +237,8 @@ TEST_CASE("a connect that is cancelled ends at once") {
     CHECK(cancelled_count > 0);
 }
 
-TEST_CASE_TEMPLATE("J4: no more connections than allowed; the next peer is served when one has gone", On, on_epoll,
-                   on_asio) {
+TEST_CASE_TEMPLATE("J4: the number of connections is limited; the next peer is accepted when one has closed", On,
+                   on_epoll, on_asio) {
     scratch_folder folder;
     On on;
     accepted_list accepted;
@@ -249,10 +252,10 @@ TEST_CASE_TEMPLATE("J4: no more connections than allowed; the next peer is serve
     CHECK(accepted.all.size() == 2);
     accepted.all.front()->close();
     on.until([&] { return accepted.all.size() == 3; });
-    at.reset();  // before its connections
+    at.reset();  // destroyed before its connections
 }
 
-TEST_CASE("a listener may be destroyed by what it calls") {
+TEST_CASE("a listener may be destroyed inside its own callback") {
     scratch_folder folder;
     on_epoll on;
     std::unique_ptr<listener> at;
@@ -268,8 +271,8 @@ TEST_CASE("a listener may be destroyed by what it calls") {
     CHECK(calls == 1);
 }
 
-TEST_CASE_TEMPLATE("a listener that runs out of descriptors waits a moment, without spinning, and goes on", On,
-                   on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("a listener without free descriptors waits without spinning, then continues", On, on_epoll,
+                   on_asio) {
     child_process child([] {
         scratch_folder folder;
         On on;
@@ -284,7 +287,7 @@ TEST_CASE_TEMPLATE("a listener that runs out of descriptors waits a moment, with
         on.poll();
         on.poll();
         if (!accepted.all.empty()) return 2;
-        // The next thing that happens is the timer: a listener that spins would come back at once, for ever.
+        // The next event is the timer: a listener that spins would return at once, forever.
         int turns = 0;
         on.until([&] { return ++turns > 1; });
         if (!accepted.all.empty()) return 3;
@@ -296,7 +299,7 @@ TEST_CASE_TEMPLATE("a listener that runs out of descriptors waits a moment, with
     CHECK(child.wait() == 0);
 }
 
-TEST_CASE("TCP connections send at once: no waiting for more") {
+TEST_CASE("TCP connections set TCP_NODELAY") {
     on_epoll on;
     std::size_t checked = 0;
     auto at = listen_tcp(on.loop(), {"127.0.0.1", 0}, [&](std::unique_ptr<connection>) { ++checked; });

@@ -28,7 +28,7 @@ struct pair_on_one_loop {
 
 }  // namespace
 
-TEST_CASE("what one end writes the other reads, in a turn of its own") {
+TEST_CASE("bytes written at one end are read at the other, in a separate turn") {
     pair_on_one_loop t;
     CHECK(t.ends.first->write("hello").bytes == 5);
     CHECK(t.ends.second->write("back").bytes == 4);
@@ -38,7 +38,7 @@ TEST_CASE("what one end writes the other reads, in a turn of its own") {
     CHECK(t.a.input == "back");
 }
 
-TEST_CASE("what was written before the other end started is not lost") {
+TEST_CASE("bytes written before the other end started are not lost") {
     manual_loop loop;
     auto [a, b] = memory_pair(loop, loop);
     recorder heard;
@@ -49,7 +49,7 @@ TEST_CASE("what was written before the other end started is not lost") {
     CHECK(heard.input == "early");
 }
 
-TEST_CASE("J1: a full buffer cuts a write short, and the writer hears when there is room") {
+TEST_CASE("J1: a full buffer makes a write partial, and the writer is notified when there is room") {
     pair_on_one_loop t(4);
     CHECK(t.ends.first->write("abcdef").bytes == 4);
     CHECK(t.ends.first->write("ef").bytes == 0);
@@ -66,7 +66,7 @@ TEST_CASE("J1: a full buffer cuts a write short, and the writer hears when there
     CHECK(t.a.writables == 1);
 }
 
-TEST_CASE("closing one end is end-of-input for the other, after what was written; its writes then fail") {
+TEST_CASE("closing one end is the end of input for the other, after all bytes; its writes then fail") {
     pair_on_one_loop t;
     t.ends.first->write("last");
     t.ends.first->close();
@@ -80,7 +80,7 @@ TEST_CASE("closing one end is end-of-input for the other, after what was written
     CHECK(!t.a.ended);
 }
 
-TEST_CASE("C7: an end whose write is waiting hears that the other hung up, also while paused") {
+TEST_CASE("C7: an end with a pending write is notified that the other end closed, even while paused") {
     pair_on_one_loop t(4);
     CHECK(t.ends.second->write("too much").bytes == 4);
     t.ends.second->pause();
@@ -93,7 +93,7 @@ TEST_CASE("C7: an end whose write is waiting hears that the other hung up, also 
     CHECK(t.b.ended);
 }
 
-TEST_CASE("an end may be destroyed inside a call, and with a turn still posted") {
+TEST_CASE("an end may be destroyed inside a callback, and with a turn still posted") {
     pair_on_one_loop t;
     t.b.when_input = [&] { t.ends.second.reset(); };
     t.ends.first->write("x");
@@ -107,12 +107,12 @@ TEST_CASE("an end may be destroyed inside a call, and with a turn still posted")
     CHECK(u.b.reads == 0);
 }
 
-TEST_CASE("a pair without room is refused") {
+TEST_CASE("a pair with capacity 0 throws") {
     manual_loop loop;
     CHECK_THROWS_AS(memory_pair(loop, loop, 0), std::invalid_argument);
 }
 
-TEST_CASE("two ends on two threads exchange megabytes through a small buffer, byte for byte") {
+TEST_CASE("two ends on two threads exchange megabytes through a small buffer without losing a byte") {
     constexpr std::size_t total = 2'000'000;
     auto la = epoll_loop::create();
     auto lb = epoll_loop::create();
@@ -156,7 +156,7 @@ TEST_CASE("two ends on two threads exchange megabytes through a small buffer, by
     CHECK(y.heard.input == x.all);
 }
 
-TEST_CASE("one end goes away on its thread while the other writes on its own") {
+TEST_CASE("one end may be destroyed on its thread while the other writes on its own") {
     for (int round = 0; round < 200; ++round) {
         auto la = epoll_loop::create();
         auto lb = epoll_loop::create();

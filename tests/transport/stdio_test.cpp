@@ -19,7 +19,7 @@ using namespace keel::test;
 
 namespace {
 
-/// Sends back what it hears until the peer is gone.
+/// Echoes its input until the peer is gone.
 template <class On>
 struct echo_server final : connection::listener {
     On on;
@@ -43,7 +43,7 @@ struct echo_server final : connection::listener {
     void on_input_end() override { over = true; }
     void on_failure(std::string_view) override { failed = over = true; }
 
-    /// 0 for an orderly end, 1 when the peer hung up.
+    /// 0 for the end of input, 1 if the peer closed the connection.
     int serve() {
         wire = stdio_connection(on.loop());
         wire->start(*this);
@@ -54,7 +54,7 @@ struct echo_server final : connection::listener {
     ~echo_server() = default;
 };
 
-/// Makes `fd` the standard descriptor `number` of this process; -1 closes that.
+/// Makes `fd` the standard descriptor `number` of this process; -1 closes it.
 void become(int fd, int number) {
     if (fd < 0) {
         ::close(number);
@@ -82,7 +82,7 @@ two_ends make_terminal() {
     int slave = -1;
     termios plain{};
     ::cfmakeraw(&plain);
-    plain.c_lflag |= ICANON;  // so that ^D can end the input; no echo, no rewriting of line ends
+    plain.c_lflag |= ICANON;  // so that ^D can end the input; no echo, no translation of line ends
     plain.c_cc[VEOF] = 4;
     REQUIRE(::openpty(&master, &slave, nullptr, &plain, nullptr) == 0);
     ::fcntl(master, F_SETFD, FD_CLOEXEC);
@@ -90,7 +90,7 @@ two_ends make_terminal() {
     return {descriptor(master), descriptor(slave)};
 }
 
-/// `theirs` is for the server; `ours` speaks to it (or reads from it).
+/// `theirs` is for the server; the test writes to `ours` (or reads from it).
 two_ends make_input(kind k, const scratch_folder& folder, const std::string& content) {
     switch (k) {
         case kind::pipe: {
@@ -102,7 +102,7 @@ two_ends make_input(kind k, const scratch_folder& folder, const std::string& con
             descriptor made(::open(folder.file("in").c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
             write_all(made.get(), "skipped\n" + content);
             descriptor theirs(::open(folder.file("in").c_str(), O_RDONLY | O_CLOEXEC));
-            REQUIRE(::lseek(theirs.get(), 8, SEEK_SET) == 8);  // a position that must not be lost
+            REQUIRE(::lseek(theirs.get(), 8, SEEK_SET) == 8);  // the position must be kept
             return {descriptor(), std::move(theirs)};
         }
         case kind::null: return {descriptor(), descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC))};
@@ -146,7 +146,7 @@ void every_combination() {
                 out = {};
                 echo_server<On> s;
                 int code = s.serve();
-                // As exit would: nothing of ours may come out on the wire now.
+                // Like exit: none of our output may reach the protocol stream now.
                 return std::fflush(stdout) == 0 ? code : 9;
             });
             bool answers = i != kind::null;
@@ -167,7 +167,7 @@ void every_combination() {
                 expected = "";
             }
             CHECK(got == expected);
-            // We still share the descriptions that the server was given.
+            // The test still shares the descriptions that the server was given.
             CHECK((::fcntl(in.theirs.get(), F_GETFL) & O_NONBLOCK) == 0);
             CHECK((::fcntl(out.theirs.get(), F_GETFL) & O_NONBLOCK) == 0);
         }
@@ -176,15 +176,15 @@ void every_combination() {
 
 }  // namespace
 
-TEST_CASE("C13: stdio works over every kind of input and output, and leaves nothing non-blocking behind (epoll)") {
+TEST_CASE("C13: stdio works over every kind of input and output, and restores blocking mode (epoll)") {
     every_combination<on_epoll>();
 }
 
-TEST_CASE("C13: stdio works over every kind of input and output, and leaves nothing non-blocking behind (Asio)") {
+TEST_CASE("C13: stdio works over every kind of input and output, and restores blocking mode (Asio)") {
     every_combination<on_asio>();
 }
 
-TEST_CASE_TEMPLATE("one socket for both directions, as inetd gives it", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("one socket for both directions works, as from inetd", On, on_epoll, on_asio) {
     two_ends ends = make_socket_pair();
     child_process server([&] {
         become(ends.theirs.get(), 0);
@@ -200,7 +200,7 @@ TEST_CASE_TEMPLATE("one socket for both directions, as inetd gives it", On, on_e
     CHECK(server.wait() == 0);
 }
 
-TEST_CASE("G11: stray output goes to standard error, a child reads end-of-file, and both are given back") {
+TEST_CASE("G11: stray output goes to standard error, a child reads end-of-file, and both descriptors are restored") {
     one_way in = make_pipe();
     one_way out = make_pipe();
     one_way err = make_pipe();
@@ -237,7 +237,7 @@ TEST_CASE("G11: stray output goes to standard error, a child reads end-of-file, 
     }
 }
 
-TEST_CASE("G11, STD-02: std::cout with a buffer of its own cannot reach the wire either") {
+TEST_CASE("G11, STD-02: std::cout with its own buffer cannot write to the protocol stream") {
     one_way in = make_pipe();
     one_way out = make_pipe();
     one_way err = make_pipe();
@@ -265,7 +265,7 @@ TEST_CASE("G11, STD-02: std::cout with a buffer of its own cannot reach the wire
     CHECK(read_all(err.to.get()) == "stray cout");
 }
 
-TEST_CASE("a server started with closed standard descriptors reads end-of-file and ends") {
+TEST_CASE("a server started with closed standard descriptors reads end-of-file and exits") {
     for (int missing = 1; missing < 8; ++missing) {
         CAPTURE(missing);
         one_way in = make_pipe();
@@ -276,7 +276,7 @@ TEST_CASE("a server started with closed standard descriptors reads end-of-file a
             if (missing & 4) ::close(2);
             in = {};
             out = {};
-            // The loop is made first, and must not take the numbers that are free.
+            // The loop is created first, and must not take the free numbers 0 to 2.
             echo_server<on_epoll> s;
             return s.serve();
         });
@@ -287,7 +287,7 @@ TEST_CASE("a server started with closed standard descriptors reads end-of-file a
     }
 }
 
-TEST_CASE("C7: a server whose reader goes away ends without having written, with its input still open") {
+TEST_CASE("C7: a server exits when its reader is gone, even without writing and with its input still open") {
     one_way in = make_pipe();
     one_way out = make_pipe();
     child_process server([&] {
@@ -304,7 +304,7 @@ TEST_CASE("C7: a server whose reader goes away ends without having written, with
     CHECK(server.wait() == 1);
 }
 
-TEST_CASE("C7: a pipe that has no reader at the start is noticed too, and restored") {
+TEST_CASE("C7: a pipe without a reader at startup is detected, and restored") {
     one_way in = make_pipe();
     one_way out = make_pipe();
     out.to.reset();
@@ -321,7 +321,7 @@ TEST_CASE("C7: a pipe that has no reader at the start is noticed too, and restor
     CHECK((::fcntl(shared.get(), F_GETFL) & O_NONBLOCK) == 0);
 }
 
-TEST_CASE("there is one standard input: a second connection is refused with a sentence, until the first is closed") {
+TEST_CASE("a second connection over standard input throws until the first is closed") {
     child_process server([] {
         on_epoll on;
         auto first = open_stdio(on.loop());
@@ -329,7 +329,7 @@ TEST_CASE("there is one standard input: a second connection is refused with a se
         try {
             open_stdio(on.loop());
         } catch (const std::logic_error& e) {
-            refused = std::string_view(e.what()).find("already serve a connection") != std::string_view::npos;
+            refused = std::string_view(e.what()).find("already in use by another connection") != std::string_view::npos;
         }
         first.wire->close();
         auto second = open_stdio(on.loop());
@@ -338,7 +338,7 @@ TEST_CASE("there is one standard input: a second connection is refused with a se
     CHECK(server.wait() == 0);
 }
 
-TEST_CASE("a regular file as standard input is recognised") {
+TEST_CASE("a regular file as standard input is supported") {
     scratch_folder folder;
     for (kind k : {kind::file, kind::pipe, kind::null}) {
         two_ends in = make_input(k, folder, "x");
@@ -351,13 +351,13 @@ TEST_CASE("a regular file as standard input is recognised") {
     }
 }
 
-TEST_CASE("G10: every descriptor the library opens is closed on exec") {
+TEST_CASE("G10: every descriptor that the library opens has O_CLOEXEC") {
     one_way in = make_pipe();
     child_process server([&] {
         become(in.to.get(), 0);
         int before_limit = 0;
         auto inherited = [] {
-            // The shell's own listing: 0, 1, 2 and the one it reads the folder with.
+            // The listing itself: 0, 1, 2 and the one that reads the folder.
             std::FILE* list = ::popen("ls /proc/self/fd | wc -l", "r");
             int count = -1;
             if (!list || std::fscanf(list, "%d", &count) != 1) ::_exit(8);
@@ -378,7 +378,7 @@ TEST_CASE("G10: every descriptor the library opens is closed on exec") {
     CHECK(server.wait() == 0);
 }
 
-TEST_CASE("stdio needs a loop that can watch descriptors") {
+TEST_CASE("stdio requires a loop that can watch descriptors") {
     struct other final : loop {
         time_point now() const noexcept override { return {}; }
         bool post(std::function<void()>) override { return false; }

@@ -1,4 +1,4 @@
-#include "tls/certificate_refusal.hpp"
+#include "tls/certificate_error.hpp"
 
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
@@ -28,7 +28,7 @@ struct free_bio {
     void operator()(BIO* b) const noexcept { BIO_free(b); }
 };
 
-/// The peer chose these bytes, and they end up in logs.
+/// The peer controls these bytes, and they are written to logs.
 std::string printable(std::string_view text) {
     std::string made(text.substr(0, longest_text));
     for (char& c : made) {
@@ -48,10 +48,10 @@ std::string host_of(SSL* s) {
 
 std::string text_of(const X509_NAME* name) {
     std::unique_ptr<BIO, free_bio> to(BIO_new(BIO_s_mem()));
-    if (!name || !to || X509_NAME_print_ex(to.get(), name, 0, XN_FLAG_ONELINE) <= 0) return "somebody without a name";
+    if (!name || !to || X509_NAME_print_ex(to.get(), name, 0, XN_FLAG_ONELINE) <= 0) return "(no name)";
     char* text = nullptr;
     long size = BIO_get_mem_data(to.get(), &text);
-    return size > 0 ? '"' + printable({text, static_cast<std::size_t>(size)}) + '"' : "somebody without a name";
+    return size > 0 ? '"' + printable({text, static_cast<std::size_t>(size)}) + '"' : "(no name)";
 }
 
 std::string date_of(const ASN1_TIME* when) {
@@ -64,7 +64,7 @@ std::string date_of(const ASN1_TIME* when) {
     return text;
 }
 
-/// Of a host; other kinds of names are empty.
+/// The name of a host; empty for other kinds of names.
 std::string text_of(const GENERAL_NAME* name) {
     if (name->type != GEN_DNS && name->type != GEN_IPADD) return {};
     const ASN1_STRING* value = name->type == GEN_DNS ? name->d.dNSName : name->d.iPAddress;
@@ -92,21 +92,21 @@ std::string names_in(const X509* certificate) {
     return made;
 }
 
-/// The first of the chain that is outside its time: the server's own, or one of those who vouch for it.
+/// The first certificate of the chain that is outside its validity period: the server's own, or that of an issuer.
 std::string out_of_time(const STACK_OF(X509) * chain, bool expired) {
     for (int i = 0; i < sk_X509_num(chain); ++i) {
         const X509* one = sk_X509_value(chain, i);
         const ASN1_TIME* bound = expired ? X509_get0_notAfter(one) : X509_get0_notBefore(one);
-        int compared = X509_cmp_current_time(bound);  // -1: it is in the past
+        int compared = X509_cmp_current_time(bound);  // -1: in the past
         if (compared == 0 || (compared < 0) != expired) continue;
-        std::string whose = i == 0 ? "it" : "that of its issuer " + text_of(X509_get_subject_name(one));
+        std::string whose = i == 0 ? "it" : "the certificate of its issuer " + text_of(X509_get_subject_name(one));
         return whose + (expired ? " expired on " : " is not valid before ") + date_of(bound);
     }
     return expired ? "it has expired" : "it is not valid yet";
 }
 
 std::string cause(SSL* s, long result) {
-    const STACK_OF(X509)* chain = SSL_get0_verified_chain(s);  // as far as it was built
+    const STACK_OF(X509)* chain = SSL_get0_verified_chain(s);  // may be incomplete
     if (sk_X509_num(chain) < 1) return X509_verify_cert_error_string(result);
     const X509* own = sk_X509_value(chain, 0);
     const X509* last = sk_X509_value(chain, sk_X509_num(chain) - 1);
@@ -118,9 +118,9 @@ std::string cause(SSL* s, long result) {
         }
         case X509_V_ERR_CERT_HAS_EXPIRED: return out_of_time(chain, true);
         case X509_V_ERR_CERT_NOT_YET_VALID: return out_of_time(chain, false);
-        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT: return "it is self-signed and not among those we trust";
+        case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT: return "it is self-signed and not trusted";
         case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-            return "it leads to " + text_of(X509_get_subject_name(last)) + ", which is not among those we trust";
+            return "its root " + text_of(X509_get_subject_name(last)) + " is not trusted";
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
         case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
         case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
@@ -131,10 +131,10 @@ std::string cause(SSL* s, long result) {
 
 }  // namespace
 
-std::string certificate_refusal(ssl_st* s) {
+std::string certificate_error(ssl_st* s) {
     long result = SSL_is_server(s) ? X509_V_OK : SSL_get_verify_result(s);
     if (result == X509_V_OK) return {};
-    return "the certificate of " + host_of(s) + " is refused: " + cause(s, result);
+    return "the certificate of " + host_of(s) + " was rejected: " + cause(s, result);
 }
 
 }  // namespace keel::tls
