@@ -82,8 +82,8 @@ TEST_CASE("SCH-02: a schema that is not valid is refused, with a pointer to the 
           "/type: unknown type \"strng\": there are null, boolean, integer, number, string, array and object");
     CHECK(refusal(R"({"type":["string","string"]})") == "/type/1: the same type stands here twice");
     CHECK(refusal(R"({"type":[]})") == "/type: expected at least one type");
-    CHECK(refusal(R"({"minLength":-1})") == "/minLength: expected an integer that is not negative, found -1");
-    CHECK(refusal(R"({"maxItems":1.5})") == "/maxItems: expected an integer that is not negative, found 1.5");
+    CHECK(refusal(R"({"minLength":-1})") == "/minLength: expected a non-negative integer, found -1");
+    CHECK(refusal(R"({"maxItems":1.5})") == "/maxItems: expected a non-negative integer, found 1.5");
     CHECK(refusal(R"({"minLength":2.0})") == "good");
     CHECK(refusal(R"({"minimum":"1"})") == "/minimum: expected a number, found string");
     CHECK(refusal(R"({"multipleOf":0})") == "/multipleOf: expected a number greater than 0, found 0");

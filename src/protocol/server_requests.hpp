@@ -1,7 +1,7 @@
 #pragma once
 
-// What a server asks of a client (sampling, elicitation, roots), by a request of its own or in an input_required
-// result. The messages of sampling are keel::sampling_request and keel::sampling_result.
+// Requests of a server to its client (sampling, elicitation, roots), sent as a request or in an input_required result.
+// The types of sampling are keel::sampling_request and keel::sampling_result.
 
 #include <keel/asking.hpp>
 #include <keel/types_json.hpp>
@@ -30,14 +30,14 @@ KEEL_DESCRIBE(list_roots_result, roots, (meta, wire("_meta"), omit_empty))
 
 // ---- elicitation ----
 
-/// Without a mode it is a form.
+/// A missing mode means a form.
 enum class form_mode : unsigned char { unsaid, form };
 KEEL_DESCRIBE_ENUM(form_mode, form)
 
 struct elicit_form_params {
     form_mode mode = form_mode::unsaid;
     std::string message = {};
-    json::value requested_schema = {};  // of the subset that form_schema has
+    json::value requested_schema = {};  // in the subset of form_schema
     json::value meta = {};
     json::value others = {};
 };
@@ -47,7 +47,7 @@ KEEL_DESCRIBE(elicit_form_params, (mode, omit_empty), message, (requested_schema
 struct elicit_url_params {
     std::string message = {};
     std::string url = {};
-    std::string elicitation_id = {};  // 2025-11-25 needs it
+    std::string elicitation_id = {};  // required in 2025-11-25
     json::value meta = {};
     json::value others = {};
 };
@@ -59,7 +59,7 @@ using elicit_params = std::variant<elicit_form_params, elicit_url_params>;
 
 struct elicit_result {
     elicit_action action = elicit_action::cancel;
-    json::value content = {};  // an object, for a form that was accepted; null: none
+    json::value content = {};  // an object if a form was accepted; null otherwise
     json::value meta = {};
 };
 KEEL_DESCRIBE(elicit_result, action, (content, omit_empty), (meta, wire("_meta"), omit_empty))
@@ -76,14 +76,14 @@ KEEL_DESCRIBE(elicitation_complete_params, (elicitation_id, wire("elicitationId"
 enum class form_type : unsigned char { string, number, integer, boolean, array };
 KEEL_DESCRIBE_ENUM(form_type, string, number, integer, boolean, array)
 
-/// A value with a title of its own.
+/// A value with a title.
 struct form_choice {
     std::string value = {};
     std::string title = {};
 };
 KEEL_DESCRIBE(form_choice, (value, wire("const")), title)
 
-/// What a list may hold: one of the two.
+/// The choices of an array: one of the two members is set.
 struct form_items {
     std::string type = {};
     std::vector<std::string> values = {};
@@ -91,7 +91,7 @@ struct form_items {
 };
 KEEL_DESCRIBE(form_items, (type, omit_empty), (values, wire("enum"), omit_empty), (choices, wire("anyOf"), omit_empty))
 
-/// One field: a text, a number, a yes or no, or a choice of one or several.
+/// One field: a string, a number, a boolean, a choice, or a multiple choice.
 struct form_field {
     form_type type = form_type::string;
     std::string title = {};
@@ -116,7 +116,7 @@ KEEL_DESCRIBE(form_field, type, (title, omit_empty), (description, omit_empty), 
               (choices, wire("oneOf"), omit_empty), items, (min_items, wire("minItems")), (max_items, wire("maxItems")),
               (initial, wire("default")), (others, rest))
 
-/// The whole form: flat, an object of fields.
+/// The whole form: a flat object of fields.
 struct form_schema {
     std::string dialect = {};
     std::string type = "object";
@@ -129,7 +129,7 @@ KEEL_DESCRIBE(form_schema, (dialect, wire("$schema"), omit_empty), type, propert
 
 // ---- input_required (2026-07-28) ----
 
-/// A request without an id: its answer comes back under the same key.
+/// A request without an id: its response is returned under the same key.
 struct input_request {
     std::string method = {};
     json::value params = {};
@@ -137,7 +137,7 @@ struct input_request {
 KEEL_DESCRIBE(input_request, method, (params, omit_empty))
 
 using input_requests = std::map<std::string, input_request>;
-/// The bare results, by key.
+/// The results by key, without JSON-RPC envelope.
 using input_responses = std::map<std::string, json::value>;
 
 struct input_required_result {
