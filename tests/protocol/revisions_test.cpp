@@ -78,7 +78,7 @@ private:
             auto found = find(schema, v, path);
             if (!best || found.size() < best->size()) best = std::move(found);
         }
-        return best.value_or(std::vector<std::string>{path + " fits no alternative"});
+        return best.value_or(std::vector<std::string>{path + " matches no alternative"});
     }
 
     const json::value& document_;

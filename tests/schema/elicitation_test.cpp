@@ -19,7 +19,7 @@ std::string problem_with(std::string_view property) {
 
 }  // namespace
 
-TEST_CASE("a flat form of text, numbers, switches and choices is allowed") {
+TEST_CASE("a flat form of strings, numbers, booleans and choices is accepted") {
     CHECK(problem(R"({"type":"object","properties":{}})") == "good");
     CHECK(problem(R"({"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",
                       "properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false})") == "good");
@@ -37,7 +37,7 @@ TEST_CASE("a flat form of text, numbers, switches and choices is allowed") {
     }
 }
 
-TEST_CASE("what a form cannot show is refused, and the property named") {
+TEST_CASE("an unsupported form is rejected, and the error names the property") {
     CHECK(problem("[]") == "the schema of a form must be an object, found array");
     CHECK(problem(R"({"properties":{}})") == "the schema of a form must have the type \"object\"");
     CHECK(problem(R"({"type":"object"})") == "the schema of a form must have an object \"properties\", found null");
@@ -76,7 +76,7 @@ TEST_CASE("what a form cannot show is refused, and the property named") {
           "the property \"p\": the choices of \"items\" must be of the type \"string\"");
 }
 
-TEST_CASE("the forms among the official examples are allowed") {
+TEST_CASE("the forms in the official examples are accepted") {
     const auto examples = suite::folder() / "../schema/2026-07-28/examples/ElicitRequestFormParams";
     const auto files = suite::files_in(examples);
     CHECK_FALSE(files.empty());

@@ -1,4 +1,4 @@
-#include "explain.hpp"
+#include "error_messages.hpp"
 
 #include <algorithm>
 
@@ -26,13 +26,13 @@ std::string counted(std::size_t n, const char* noun) {
 
 std::string shortened(std::string_view text, std::size_t most) {
     if (text.size() <= most) return std::string(text);
-    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;  // not within a character
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;  // do not split a character
     return std::string(text.substr(0, most)) + "…";
 }
 
 std::string shown(std::string_view text) {
     std::string out;
-    return json::write_string(out, shortened(text, 64)) ? out : "(not UTF-8)";
+    return json::write_string(out, shortened(text, 64)) ? out : "(invalid UTF-8)";
 }
 
 std::string shown(const json::value& v) {
@@ -41,7 +41,7 @@ std::string shown(const json::value& v) {
         if (v.size() > 8) return "an " + std::string(json::name_of(v.type()));
     }
     std::string out;
-    if (!json::write(out, v)) return v.is_number() ? "a number that is not finite" : "(not JSON)";
+    if (!json::write(out, v)) return v.is_number() ? "NaN or infinity" : "(invalid JSON)";
     return shortened(out, 64);
 }
 
@@ -66,7 +66,7 @@ std::string wrong_type(type_set allowed, const json::value& found) {
         if (!out.empty()) out += " or ";
         out += name;
     }
-    // "expected integer, found number" would leave the reader guessing.
+    // "expected integer, found number" would not tell the reason.
     const bool fraction = found.is_number() && (allowed & types::integer);
     return "expected " + out + ", found " + (fraction ? shown(found) : std::string(json::name_of(found.type())));
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The documents that a schema is made of, while it is being made ready: which schemas there are in them, what they are
-// called, and what a reference means.
+// The documents of a schema during compilation: their subschemas, identifiers and anchors, and how references are
+// resolved.
 
 #include "program.hpp"
 
@@ -16,7 +16,7 @@
 
 namespace keel::inline KEEL_ABI::validation {
 
-/// Which keywords mean something: what "$vocabulary" of the metaschema says.
+/// The active keywords, as listed in "$vocabulary" of the metaschema.
 struct vocabularies {
     bool applicator = true;
     bool unevaluated = true;
@@ -24,7 +24,7 @@ struct vocabularies {
     bool format_assertion = false;
 };
 
-/// A schema with a URI of its own, and all within it that has none.
+/// A schema with its own URI, and all its subschemas that have none.
 struct resource {
     std::string uri = {};
     const json::value* root = nullptr;
@@ -37,20 +37,20 @@ struct resource {
 struct place {
     index resource = 0;
     index node = none;
-    std::string where;  // for messages: a JSON pointer, after the URI of the document unless it is the main one
+    std::string where;  // for messages: a JSON pointer, preceded by the document's URI unless it is the main document
 };
 
-class library {
+class schema_documents {
 public:
-    explicit library(const schema_options& options) : options_(options) {}
+    explicit schema_documents(const schema_options& options) : options_(options) {}
 
-    /// The main document. Every schema in it is listed in `found`.
+    /// Adds the main document. Appends each of its schemas to `found`.
     void add_main(const json::value& document, std::vector<const json::value*>& found);
 
     place& at(const json::value& schema) { return places_.find(&schema)->second; }
     const std::deque<resource>& resources() const noexcept { return resources_; }
 
-    /// What a reference written in `from` means. Loads the documents it needs from those that were handed in.
+    /// Resolves a reference in `from`. Loads documents from schema_options::documents if necessary.
     const json::value& resolve(const place& from, std::string_view reference, std::string_view keyword);
 
 private:
@@ -71,7 +71,7 @@ private:
     std::map<std::string, index, std::less<>> by_uri_;
     std::unordered_map<const json::value*, place> places_;
     std::unordered_map<const json::value*, index> roots_;
-    std::deque<json::value> own_;  // metaschemas that were needed
+    std::deque<json::value> own_;  // built-in metaschemas in use
 };
 
 /// `"/properties"` + `a/b` is `/properties/a~1b`.

@@ -1,6 +1,6 @@
 #pragma once
 
-// The words of a refusal. None of this runs while values are accepted.
+// Error messages. Not used while values are valid.
 
 #include "program.hpp"
 
@@ -11,7 +11,7 @@
 
 namespace keel::inline KEEL_ABI::validation::words {
 
-/// Puts a step in front of the path, on the way out of the value that did not fit.
+/// Prepends a step to the path.
 void step_into(decode_error&, std::string_view key);
 void step_into(decode_error&, std::size_t index);
 
@@ -19,7 +19,7 @@ std::string wrong_type(type_set allowed, const json::value& found);
 std::string wrong_value(const value_rules&, const json::value& found);
 std::string wrong_number(const number_rules&, const json::value& found);
 std::string wrong_count(std::size_t found, std::size_t least, std::size_t most, const char* noun);
-/// Quoted, and cut short when it is long.
+/// Quoted and truncated.
 std::string shown(std::string_view text);
 std::string shown(const json::value&);
 std::string shortened(std::string_view text, std::size_t most);

@@ -1,4 +1,4 @@
-#include "library.hpp"
+#include "schema_documents.hpp"
 
 #include "metaschemas.hpp"
 #include "uri.hpp"
@@ -11,13 +11,13 @@ namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 
-// Where schemas stand in a schema. Whatever stands elsewhere (in "enum", "default", unknown keywords) is data, until a
-// reference points at it.
+// The keywords that contain schemas. Other values (in "enum", "default", unknown keywords) are data, unless a reference
+// points at them.
 constexpr std::array<std::string_view, 11> one_schema{
     "items", "contains", "additionalProperties", "propertyNames",         "if",           "then",
     "else",  "not",      "unevaluatedItems",     "unevaluatedProperties", "contentSchema"};
 constexpr std::array<std::string_view, 4> list_of_schemas{"allOf", "anyOf", "oneOf", "prefixItems"};
-// "definitions" is of older drafts, but people still write it.
+// "definitions" is of older drafts, but still in use.
 constexpr std::array<std::string_view, 5> map_of_schemas{"properties", "patternProperties", "$defs", "dependentSchemas",
                                                          "definitions"};
 
@@ -31,9 +31,9 @@ std::string quoted(std::string_view text) {
     if (text.size() > most) {
         std::size_t end = most;
         while ((static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-        return json::write_string(out, std::string(text.substr(0, end)) + "…") ? out : "(not UTF-8)";
+        return json::write_string(out, std::string(text.substr(0, end)) + "…") ? out : "(invalid UTF-8)";
     }
-    return json::write_string(out, text) ? out : "(not UTF-8)";
+    return json::write_string(out, text) ? out : "(invalid UTF-8)";
 }
 
 std::string found(const json::value& v) { return ", found " + std::string(json::name_of(v.type())); }
@@ -59,22 +59,23 @@ std::string pointer_to(std::string_view parent, std::string_view key) {
 
 std::string pointer_to(std::string_view parent, std::size_t n) { return std::string(parent) + '/' + std::to_string(n); }
 
-struct library::step {
+struct schema_documents::step {
     const json::value* schema;
-    index in;  // the resource it stands in, before its own "$id" is looked at
+    index in;  // the enclosing resource, before the schema's own "$id"
     std::size_t depth;
     std::string where;
 };
 
-void library::add_main(const json::value& document, std::vector<const json::value*>& found) {
+void schema_documents::add_main(const json::value& document, std::vector<const json::value*>& found) {
     resources_.push_back({.root = &document});
     by_uri_.emplace(std::string(), index{0});
     roots_.emplace(&document, index{0});
     scan(document, 0, {}, &found);
 }
 
-void library::scan(const json::value& root, index in, std::string where, std::vector<const json::value*>* found) {
-    // A list, not recursion: no document can exhaust the stack.
+void schema_documents::scan(const json::value& root, index in, std::string where,
+                            std::vector<const json::value*>* found) {
+    // A work list, not recursion: no document can exhaust the stack.
     std::vector<step> waiting;
     waiting.push_back({&root, in, 1, std::move(where)});
     while (!waiting.empty()) {
@@ -83,16 +84,17 @@ void library::scan(const json::value& root, index in, std::string where, std::ve
         if (!s.schema->is_object() && !s.schema->is_bool()) {
             std::string why = "expected a schema (an object, true or false)" + validation::found(*s.schema);
             if (s.schema->is_array() && s.where.ends_with("/items")) {
-                why += "; schemas for the first items are \"prefixItems\" in JSON Schema 2020-12";
+                why += "; JSON Schema 2020-12 uses \"prefixItems\" for the schemas of the first items";
             }
             throw schema_error(s.where, why);
         }
         if (s.depth > options_.max_depth) {
-            throw schema_error(s.where, "schemas are nested more than " + std::to_string(options_.max_depth) + " deep");
+            throw schema_error(
+                s.where, "schemas nested too deeply: more than " + std::to_string(options_.max_depth) + " levels");
         }
-        if (places_.contains(s.schema)) continue;  // seen when a reference pointed into it
+        if (places_.contains(s.schema)) continue;  // already found through a reference
         if (places_.size() >= options_.max_subschemas) {
-            throw schema_error(s.where, "more than " + std::to_string(options_.max_subschemas) + " schemas");
+            throw schema_error(s.where, "too many schemas: more than " + std::to_string(options_.max_subschemas));
         }
         if (s.schema->is_object()) s.in = enter(s);
         places_.emplace(s.schema, place{s.in, none, s.where});
@@ -101,7 +103,7 @@ void library::scan(const json::value& root, index in, std::string where, std::ve
     }
 }
 
-void library::scan_object(const step& s, std::vector<step>& waiting) {
+void schema_documents::scan_object(const step& s, std::vector<step>& waiting) {
     const std::size_t first = waiting.size();
     for (const json::member& m : s.schema->members()) {
         const std::string_view key = m.key();
@@ -120,16 +122,17 @@ void library::scan_object(const step& s, std::vector<step>& waiting) {
             }
         }
     }
-    // The last one is taken first: so the first complaint is about the first thing wrong.
+    // The last element is taken first, so reverse: the first error is reported.
     std::reverse(waiting.begin() + static_cast<std::ptrdiff_t>(first), waiting.end());
 }
 
-void library::scan_child(const json::value& child, const step& parent, std::string where, std::vector<step>& waiting) {
+void schema_documents::scan_child(const json::value& child, const step& parent, std::string where,
+                                  std::vector<step>& waiting) {
     waiting.push_back({&child, parent.in, parent.depth + 1, std::move(where)});
 }
 
-/// The resource that the schema belongs to, which is a new one when it has an "$id".
-index library::enter(const step& s) {
+/// The resource of the schema; a new one if it has an "$id".
+index schema_documents::enter(const step& s) {
     const json::value& schema = *s.schema;
     index in = s.in;
     const bool document_root = resources_[in].root == &schema;
@@ -138,16 +141,16 @@ index library::enter(const step& s) {
         if (!id->is_string()) throw schema_error(where, "expected a string" + found(*id));
         const std::string full = resolve_uri(resources_[in].uri, id->as_string());
         const auto [uri, fragment] = split_fragment(full);
-        if (!fragment.empty()) throw schema_error(where, "an identifier has no fragment; that is \"$anchor\"");
+        if (!fragment.empty()) throw schema_error(where, "\"$id\" must not have a fragment; use \"$anchor\"");
         if (document_root) {
-            // Also known by the URI it was handed in with.
+            // Also registered by the URI it was passed in with.
             resources_[in].uri = uri;
             by_uri_.try_emplace(std::string(uri), in);
         } else {
             const vocabularies inherited = resources_[in].speaks;
             in = static_cast<index>(resources_.size());
             if (!by_uri_.try_emplace(std::string(uri), in).second) {
-                throw schema_error(where, "the identifier " + quoted(uri) + " is used twice");
+                throw schema_error(where, "duplicate identifier " + quoted(uri));
             }
             resources_.push_back({.uri = std::string(uri), .root = &schema, .speaks = inherited});
             roots_.emplace(&schema, in);
@@ -162,24 +165,24 @@ index library::enter(const step& s) {
     return in;
 }
 
-void library::note_anchor(const step& s, index in, std::string_view keyword) {
+void schema_documents::note_anchor(const step& s, index in, std::string_view keyword) {
     const json::value* name = s.schema->find(keyword);
     if (!name) return;
     const std::string where = pointer_to(s.where, keyword);
     if (!name->is_string()) throw schema_error(where, "expected a string" + found(*name));
     const std::string anchor(name->as_string());
     if (!is_anchor(anchor)) {
-        throw schema_error(where, "expected a letter or _, then letters, digits, and any of - _ . in an anchor");
+        throw schema_error(where, "invalid anchor: expected a letter or _, followed by letters, digits, -, _ or .");
     }
     resource& r = resources_[in];
     const auto [at, is_new] = r.anchors.try_emplace(anchor, s.schema);
-    if (!is_new && at->second != s.schema) throw schema_error(where, "the anchor " + quoted(anchor) + " is used twice");
+    if (!is_new && at->second != s.schema) throw schema_error(where, "duplicate anchor " + quoted(anchor));
     if (keyword == "$dynamicAnchor") r.dynamic_anchors.try_emplace(anchor, s.schema);
 }
 
 // ---- dialects ----
 
-vocabularies library::speaks(const json::value& schema, const std::string& at, vocabularies inherited) const {
+vocabularies schema_documents::speaks(const json::value& schema, const std::string& at, vocabularies inherited) const {
     const json::value& named = schema["$schema"];
     const std::string where = pointer_to(at, "$schema");
     if (!named.is_string()) throw schema_error(where, "expected a string" + found(named));
@@ -191,17 +194,17 @@ vocabularies library::speaks(const json::value& schema, const std::string& at, v
         if (metaschema == &schema) return inherited;
         return custom_dialect(*metaschema, where);
     }
-    throw schema_error(where, "the dialect " + quoted(named.as_string()) +
-                                  " is not supported: only JSON Schema 2020-12 (" + std::string(dialect_2020_12) + ")");
+    throw schema_error(where, "unsupported dialect " + quoted(named.as_string()) + ": expected JSON Schema 2020-12 (" +
+                                  std::string(dialect_2020_12) + ")");
 }
 
-vocabularies library::custom_dialect(const json::value& metaschema, const std::string& where) const {
-    // A metaschema of another draft gives its keywords another meaning, whatever it lists.
+vocabularies schema_documents::custom_dialect(const json::value& metaschema, const std::string& where) const {
+    // A metaschema of another draft changes the meaning of keywords, whatever vocabularies it lists.
     if (const auto base = metaschema["$schema"].if_string()) {
         std::string_view uri = *base;
         if (uri.ends_with('#')) uri.remove_suffix(1);
         if (uri != dialect_2020_12 && given(uri) != &metaschema) {
-            throw schema_error(where, "the metaschema is written in " + quoted(*base) + ", which is not supported");
+            throw schema_error(where, "the metaschema uses the unsupported dialect " + quoted(*base));
         }
     }
     const json::value* listed = metaschema.find("$vocabulary");
@@ -216,7 +219,7 @@ vocabularies library::custom_dialect(const json::value& metaschema, const std::s
         else if (name == "format-assertion") spoken.format_assertion = true;
         else if (name != "core" && name != "meta-data" && name != "format-annotation" && name != "content" &&
                  m.content.if_bool() == true) {
-            throw schema_error(where, "the vocabulary " + quoted(m.key()) + " is required but not supported");
+            throw schema_error(where, "unsupported required vocabulary " + quoted(m.key()));
         }
     }
     return spoken;
@@ -224,23 +227,23 @@ vocabularies library::custom_dialect(const json::value& metaschema, const std::s
 
 // ---- references ----
 
-const json::value* library::given(std::string_view uri) const noexcept {
+const json::value* schema_documents::given(std::string_view uri) const noexcept {
     for (const auto& [name, document] : options_.documents) {
         if (name == uri) return &document;
     }
     return nullptr;
 }
 
-index library::find_resource(const std::string& uri, const std::string& where, std::string_view reference) {
+index schema_documents::find_resource(const std::string& uri, const std::string& where, std::string_view reference) {
     if (const auto known = by_uri_.find(uri); known != by_uri_.end()) return known->second;
     const json::value* document = given(uri);
     if (!document) {
         const auto text = find_metaschema(uri);
         if (!text) {
-            std::string why = "refers to " + quoted(uri);
+            std::string why = "unresolved reference " + quoted(uri);
             if (uri != reference) why += " (written " + quoted(reference) + ")";
             throw schema_error(where,
-                               why + ", which is not in the document nor among those handed in; nothing is fetched");
+                               why + ": the document is not in schema_options::documents, and nothing is fetched");
         }
         document = &own_.emplace_back(json::parse(*text));
     }
@@ -252,8 +255,8 @@ index library::find_resource(const std::string& uri, const std::string& where, s
     return in;
 }
 
-const json::value& library::walk(index in, std::string_view pointer, const std::string& where,
-                                 std::string_view reference) {
+const json::value& schema_documents::walk(index in, std::string_view pointer, const std::string& where,
+                                          std::string_view reference) {
     const json::value* at = resources_[in].root;
     std::string shown = this->at(*at).where;
     while (!pointer.empty()) {
@@ -278,17 +281,17 @@ const json::value& library::walk(index in, std::string_view pointer, const std::
         } else {
             next = at->find(key);
         }
-        if (!next) throw schema_error(where, "refers to " + quoted(reference) + ", where there is nothing");
+        if (!next) throw schema_error(where, "unresolved reference " + quoted(reference) + ": no such location");
         at = next;
         shown = pointer_to(shown, key);
         if (const auto root = roots_.find(at); root != roots_.end()) in = root->second;
     }
-    // A place where no schema was expected: it is one now.
+    // A reference may point at a value outside the known keywords: treat it as a schema.
     if (!places_.contains(at)) scan(*at, in, shown, nullptr);
     return *at;
 }
 
-const json::value& library::resolve(const place& from, std::string_view reference, std::string_view keyword) {
+const json::value& schema_documents::resolve(const place& from, std::string_view reference, std::string_view keyword) {
     const std::string where = pointer_to(from.where, keyword);
     const std::string full = resolve_uri(resources_[from.resource].uri, reference);
     const auto halves = split_fragment(full);
@@ -298,7 +301,7 @@ const json::value& library::resolve(const place& from, std::string_view referenc
     const resource& r = resources_[in];
     const auto anchor = r.anchors.find(fragment);
     if (anchor == r.anchors.end()) {
-        throw schema_error(where, "refers to " + quoted(reference) + ", but there is no such anchor");
+        throw schema_error(where, "unresolved reference " + quoted(reference) + ": unknown anchor");
     }
     return *anchor->second;
 }

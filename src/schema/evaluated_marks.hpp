@@ -8,8 +8,8 @@
 
 namespace keel::inline KEEL_ABI::validation {
 
-/// Which members or items of one value have been evaluated. Kept only where a schema asks ("unevaluatedItems" and
-/// "unevaluatedProperties"); no heap for up to 128 of them.
+/// The members or items of a value that have been evaluated. Used only for "unevaluatedItems" and
+/// "unevaluatedProperties"; up to 128 need no heap.
 class marks {
 public:
     explicit marks(std::size_t size) : words_((size + 63) / 64) {
