@@ -169,7 +169,7 @@ class Skills(unittest.TestCase):
 
     def test_what_cannot_be_verified_is_not_read(self):
         self.refused(lambda server: server.skill.update(resources="dynamic"), "cannot be verified", [])
-        self.refused(lambda server: server.skill["resources"].pop(), "not among its own files", [])
+        self.refused(lambda server: server.skill["resources"].pop(), "missing in its own list of files", [])
 
     def test_a_server_without_skills_is_not_asked_for_any(self):
         with Server() as server:
