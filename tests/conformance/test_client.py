@@ -149,13 +149,13 @@ class Skills(unittest.TestCase):
         def listed_with(**members):
             return lambda server: server.skill.update(frontmatter=FRONT_MATTER | members)
 
-        self.refused(listed_with(description="About PDFs"), "another description", [MAIN])
-        self.refused(listed_with(license="MIT"), "another license", [MAIN])
-        self.refused(listed_with(metadata={"version": 1.0, "pages": 3, "ok": True}), "another metadata", [MAIN])
+        self.refused(listed_with(description="About PDFs"), "differs from the list in description", [MAIN])
+        self.refused(listed_with(license="MIT"), "differs from the list in license", [MAIN])
+        self.refused(listed_with(metadata={"version": 1.0, "pages": 3, "ok": True}), "differs from the list in metadata", [MAIN])
 
         def not_listed(server):
             server.skill["frontmatter"] = {key: FRONT_MATTER[key] for key in ("name", "description")}
-        self.refused(not_listed, "more front matter", [MAIN])
+        self.refused(not_listed, "front matter that is not in the list", [MAIN])
 
     def test_front_matter_that_is_not_understood_is_refused(self):
         bad = ("no dashes", "---\nname: pdf\n", "---\nname: [a, b]\n---\n", "---\nname: pdf\nname: pdf\n---\n",

@@ -27,8 +27,8 @@ std::string_view trimmed(std::string_view text) {
     throw std::runtime_error(file.filename().string() + ":" + std::to_string(line) + ": " + why);
 }
 
-/// "legacy", "all", "2025-06-18", "2025-06-18+" (and later), "-2025-06-18" (and earlier). Later and earlier stay within the
-/// older revisions.
+/// Parses "legacy", "all", "2025-06-18", "2025-06-18+" (and later), "-2025-06-18" (and earlier). Later and earlier are
+/// limited to legacy revisions.
 std::vector<std::string> versions_of(std::string_view words) {
     std::vector<std::string> all(protocol::revision_names.begin(), protocol::revision_names.end());
     std::vector<std::string> legacy(all.begin(), all.end() - 1);
@@ -47,7 +47,7 @@ std::vector<std::string> versions_of(std::string_view words) {
             }
         }
         if (w != "all" && w != "legacy" && std::find(all.begin(), all.end(), w) == all.end()) {
-            throw std::runtime_error("no such version: " + word);
+            throw std::runtime_error("unknown version: " + word);
         }
     }
     return named;
@@ -73,7 +73,7 @@ public:
 private:
     void take(std::string_view line) {
         if (trimmed(line).empty()) return;
-        if (line.front() == ' ' || line.front() == '\t') {  // goes on
+        if (line.front() == ' ' || line.front() == '\t') {  // continuation
             if (c_.steps.empty()) refuse(c_.file, number_, "nothing goes on here");
             c_.steps.back().text += ' ';
             c_.steps.back().text += trimmed(line);
@@ -151,7 +151,7 @@ conversation read(const std::filesystem::path& file) {
 json::value fill_in(const json::value& v, const names& known) {
     if (auto text = v.if_string(); text && is_name(*text)) {
         auto at = known.find(*text);
-        if (at == known.end()) throw std::runtime_error("nothing is known by the name " + std::string(*text));
+        if (at == known.end()) throw std::runtime_error("unknown name " + std::string(*text));
         return at->second;
     }
     if (v.is_array()) {
