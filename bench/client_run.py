@@ -2,7 +2,7 @@
 """Measures Keel's client and the official TypeScript clients against `keel demo`, over stdio and HTTP.
 
 The clients take turns: every round measures each of them once in each situation, so that whatever else the machine does falls
-on all of them alike. A ratio is the median of the rounds' own ratios. docs/performance-client.md says what each one means.
+on all of them alike. A ratio is the median of the rounds' own ratios. docs/performance-client.md explains each one.
 """
 
 import argparse

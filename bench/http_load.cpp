@@ -158,8 +158,8 @@ private:
     }
 
     void check(caller& lane, const bench::answer& got) {
-        if (got.status != 200) bench::fail("not 200", std::string(got.head) + std::string(got.body));
-        if (lane.waiting == 0) bench::fail("an answer that nobody waits for", got.body);
+        if (got.status != 200) bench::fail("status is not 200", std::string(got.head) + std::string(got.body));
+        if (lane.waiting == 0) bench::fail("unexpected response", got.body);
         if (!wanted_.raw) check_body(lane.waiting, got.body);
         lane.over.finish(got);
         lane.waiting = 0;
@@ -217,7 +217,7 @@ std::vector<std::unique_ptr<bench::connection>> open_listens(const bench::server
             if (!got) return;
             if (got->status != 200 || got->whole) bench::fail("a listen stream was refused", got->body);
             if (!bench::header_of(got->head, "content-type").starts_with("text/event-stream")) {
-                bench::fail("a listen stream that is none", got->head);
+                bench::fail("a listen stream without text/event-stream", got->head);
             }
             if (bench::find(got->body, "notifications/subscriptions/acknowledged") == std::string_view::npos) return;
             waiting.remove(stream.fd());

@@ -3,7 +3,7 @@
 
 The servers take turns: every round measures each of them once on each wire, so that whatever else the machine does falls on
 all of them alike. The figures are medians over the rounds; a ratio is the median of the rounds' own ratios.
-docs/performance.md says what each one means.
+docs/performance.md explains each one.
 """
 
 import argparse

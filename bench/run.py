@@ -2,7 +2,7 @@
 """Measures `keel demo --stdio`, a minimal program and the official TypeScript SDK in one run.
 
 The servers take turns: every round measures each of them once in each situation, so that whatever else the machine does
-falls on all of them alike. The figures are medians over the rounds. docs/performance.md says what each one means.
+falls on all of them alike. The figures are medians over the rounds. docs/performance.md explains each one.
 """
 
 import argparse

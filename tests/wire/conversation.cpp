@@ -65,8 +65,8 @@ public:
             ++number_;
             take(line);
         }
-        if (c_.title.empty()) refuse(c_.file, 1, "the first line is its title: # …");
-        if (c_.versions.empty()) refuse(c_.file, 1, "it says no versions: versions: …");
+        if (c_.title.empty()) refuse(c_.file, 1, "missing title: the first line must be # …");
+        if (c_.versions.empty()) refuse(c_.file, 1, "missing line: versions: …");
         return std::move(c_);
     }
 
@@ -74,7 +74,7 @@ private:
     void take(std::string_view line) {
         if (trimmed(line).empty()) return;
         if (line.front() == ' ' || line.front() == '\t') {  // continuation
-            if (c_.steps.empty()) refuse(c_.file, number_, "nothing goes on here");
+            if (c_.steps.empty()) refuse(c_.file, number_, "continuation line without a message");
             c_.steps.back().text += ' ';
             c_.steps.back().text += trimmed(line);
             return;
@@ -87,7 +87,7 @@ private:
         s.line = number_;
         if (line.front() == '[') {
             std::size_t end = line.find(']');
-            if (end == std::string_view::npos) refuse(c_.file, number_, "no ]");
+            if (end == std::string_view::npos) refuse(c_.file, number_, "missing ]");
             s.versions = versions_in(line.substr(1, end - 1));
             line = trimmed(line.substr(end + 1));
         }
@@ -112,7 +112,7 @@ private:
         if (name == "versions") c_.versions = versions_in(value);
         else if (name == "offers") c_.offers = words_of(value);
         else if (name == "page-size") c_.page_size = std::stoul(std::string(value));
-        else refuse(c_.file, number_, "neither -->, <--, ! nor a setting: " + std::string(line));
+        else refuse(c_.file, number_, "unknown line: expected -->, <--, ! or a setting: " + std::string(line));
     }
 
     std::vector<std::string> versions_in(std::string_view text) const {

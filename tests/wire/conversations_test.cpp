@@ -81,8 +81,8 @@ TEST_CASE("members match in any order, numbers by value, everything else exactly
 TEST_CASE("an invalid conversation file is rejected with its line") {
     CHECK_THROWS_WITH(parse("# t\nversions: 1999-01-01\n", "x.txt"), "x.txt:2: unknown version: 1999-01-01");
     CHECK_THROWS_WITH(parse("# t\nversions: all\nhello\n", "x.txt"),
-                      "x.txt:3: neither -->, <--, ! nor a setting: hello");
-    CHECK_THROWS_WITH(parse("versions: all\n", "x.txt"), "x.txt:1: the first line is its title: # …");
+                      "x.txt:3: unknown line: expected -->, <--, ! or a setting: hello");
+    CHECK_THROWS_WITH(parse("versions: all\n", "x.txt"), "x.txt:1: missing title: the first line must be # …");
     CHECK(parse("# t\nversions: legacy\n").versions.size() == 4);
     CHECK(parse("# t\nversions: 2025-06-18+\n").versions == std::vector<std::string>{"2025-06-18", "2025-11-25"});
     CHECK(parse("# t\nversions: -2025-03-26\n").versions == std::vector<std::string>{"2024-11-05", "2025-03-26"});
