@@ -1,5 +1,5 @@
-"""The suite and the Node.js it needs, installed from the lock files here into build/conformance/. What is there already
-X
+"""The suite and the Node.js it needs, installed from the lock files here into build/conformance/. Installed packages
+are reused."""
 
 import contextlib
 import fcntl

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What the official suite does not look at in the conformance client: that it loads skills which are as they should be, why
-it refuses others, and how it ends when there is nothing to do.
+"""Tests of the conformance client that the official suite does not have: it loads valid skills, rejects others with the
+reason, and exits with an error for an unknown scenario or server.
 
-KEEL_BIN names the folder of the programs. Without it build/release/bin is used.
+KEEL_BIN is the folder of the programs (default build/release/bin).
 """
 
 import base64
