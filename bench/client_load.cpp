@@ -1,5 +1,5 @@
-// Calls the echo tool of a server again and again with Keel's client, and says what that cost the client. One JSON object on
-// standard output. bench/client_run.py runs it.
+// Calls the echo tool of a server repeatedly with Keel's client and reports the cost for the client as one JSON object
+// on standard output. Run by bench/client_run.py.
 
 #include "async/epoll_loop.hpp"
 
@@ -18,7 +18,7 @@
 namespace {
 
 struct settings {
-    std::string command;  // a server over stdio: this program, with the words that follow
+    std::string command;  // a stdio server: this program with the arguments that follow
     std::vector<std::string> arguments;
     std::string url;
     std::string version;
@@ -79,7 +79,7 @@ keel::task<void> call_in_turn(keel::client& client, int calls) {
     keel::json::value arguments = keel::json::object({{"text", "hello"}});
     for (int i = 0; i < calls; ++i) {
         keel::tool_result r = co_await client.call_tool("echo", arguments);
-        if (r.is_error || r.content.size() != 1 || r.content[0].text() != "hello") refuse("a wrong answer");
+        if (r.is_error || r.content.size() != 1 || r.content[0].text() != "hello") refuse("unexpected result");
     }
 }
 

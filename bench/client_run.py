@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures Keel's client calling `keel demo`, over stdio and HTTP, beside the official TypeScript clients calling the same.
+"""Measures Keel's client and the official TypeScript clients against `keel demo`, over stdio and HTTP.
 
 The clients take turns: every round measures each of them once in each situation, so that whatever else the machine does falls
-on all of them alike. A ratio is the median of the rounds' own ratios. docs/performance-client.md says what each one means.
+on all of them alike. A ratio is the median of the rounds' own ratios. docs/performance-client.md explains each one.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from run import ROOT, Check, find_keel, machine, node_packages, print_table
 VERSIONS = {"modern": "2026-07-28", "legacy": "2025-11-25"}
 IN_FLIGHT = (1, 64)
 CALLS = 100_000
-SLOW_CALLS = 4_000  # of the clients that are many times slower
+SLOW_CALLS = 4_000  # for clients that are many times slower
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Situation:
 
 
 def cpu_seconds(pid):
-    """What a process has used, all its threads, to the nanosecond."""
-    with open(f"/proc/{pid}/schedstat") as whole:  # of a server with one thread
+    """The CPU time of a process, all threads, in nanoseconds."""
+    with open(f"/proc/{pid}/schedstat") as whole:  # a server with one thread
         return int(whole.read().split()[0]) / 1e9
 
 
@@ -72,7 +72,7 @@ class Bench:
             calls, words = self.command(client, situation, [running.url], quick)
             before = cpu_seconds(running.pid)
             figures = self.call(words)
-            # The warm-up is in it: a hundredth.
+            # The warm-up is included: one percent.
             figures["server_us_per_call"] = (cpu_seconds(running.pid) - before) / calls * 1e6
             return figures
 
@@ -117,14 +117,14 @@ def targets(runs, situations):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one round with a tenth of the calls; no verdict")
+    parser.add_argument("--quick", action="store_true", help="one round with a tenth of the calls; targets are not checked")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench-client.json", help="where all figures go")
+    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench-client.json", help="output file for all figures")
     wanted = parser.parse_args()
     keel = find_keel()
     load = keel.parent / "bench-client_load" if keel else None
     if not keel or not load.is_file():
-        sys.exit("bench: keel and bench-client_load are needed: ./dev bench --client builds them")
+        sys.exit("bench: missing keel or bench-client_load: build them with ./dev bench --client")
     try:
         node = node_packages.install(ROOT / "bench" / "ts")
     except node_packages.Unavailable as reason:

@@ -1,5 +1,5 @@
-// The floor: what the pipes alone cost. Reads whatever has arrived, writes the complete lines back with one write, and
-// knows nothing else. A server that answers with as few system calls cannot be cheaper than this.
+// The lower bound: the cost of the pipes alone. Reads all available input and writes complete lines back with one
+// write. A server with the same number of system calls cannot be cheaper.
 #define _GNU_SOURCE  // memrchr
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int write_all(const char* data, size_t size) {
 }
 
 int main(void) {
-    size_t held = 0;  // bytes of a line whose end has not come yet
+    size_t held = 0;  // bytes of an incomplete line
     for (;;) {
         if (held == capacity) return 2;
         const ssize_t got = read(STDIN_FILENO, buffer + held, capacity - held);
@@ -32,7 +32,7 @@ int main(void) {
             if (errno == EINTR) continue;
             return 1;
         }
-        // Only the new bytes can hold the last line end: what was held before has none.
+        // Only the new bytes can contain a line end: the held bytes have none.
         const char* last = memrchr(buffer + held, '\n', (size_t)got);
         held += (size_t)got;
         if (!last) continue;

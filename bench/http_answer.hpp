@@ -1,5 +1,5 @@
-// Where one HTTP answer ends in what has arrived, for the load generator. It trusts the servers it measures as little as
-// it needs to notice a wrong answer, and looks at no more bytes than that.
+// Finds the end of an HTTP response for the load generator. It checks only what is necessary to detect a wrong
+// response.
 #pragma once
 
 #include <algorithm>
@@ -15,10 +15,10 @@ namespace bench {
 
 struct answer {
     int status = 0;
-    std::string_view head;  // with the empty line
+    std::string_view head;  // including the empty line
     std::string_view body;  // without chunk framing
     std::size_t size = 0;   // in the stream
-    bool whole = false;     // false: the body so far, of a stream that goes on
+    bool whole = false;     // false: the body so far of an incomplete stream
 };
 
 inline std::size_t find(std::string_view text, std::string_view what) {
@@ -27,7 +27,7 @@ inline std::size_t find(std::string_view text, std::string_view what) {
                             : static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
 }
 
-/// The value of a header, or nothing. `name` is in lower case.
+/// The value of a header, or nothing. `name` must be in lower case.
 inline std::string_view header_of(std::string_view head, std::string_view name) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; };
     for (auto at = find(head, "\r\n"); at + 2 < head.size();) {
@@ -48,12 +48,12 @@ inline std::string_view header_of(std::string_view head, std::string_view name) 
 inline std::size_t number(std::string_view text, int base) {
     std::size_t out = 0;
     if (std::from_chars(text.data(), text.data() + text.size(), out, base).ec != std::errc{}) {
-        throw std::runtime_error("not a length: " + std::string(text.substr(0, 40)));
+        throw std::runtime_error("invalid length: " + std::string(text.substr(0, 40)));
     }
     return out;
 }
 
-/// Takes the chunks at the front of `bytes` into `body`; how many bytes they were if the last one is there.
+/// Appends the chunks at the front of `bytes` to `body`. Returns their size if the last chunk is complete.
 inline std::optional<std::size_t> unchunk(std::string_view bytes, std::string& body) {
     body.clear();
     for (std::size_t at = 0;;) {
@@ -62,20 +62,21 @@ inline std::optional<std::size_t> unchunk(std::string_view bytes, std::string& b
         const auto size = number(bytes.substr(at, line), 16);
         const auto data = at + line + 2;
         if (data + size + 2 > bytes.size()) return std::nullopt;
-        if (bytes.substr(data + size, 2) != "\r\n") throw std::runtime_error("a chunk without its end");
-        if (size == 0) return data + 2;  // none of these servers sends trailers
+        if (bytes.substr(data + size, 2) != "\r\n") throw std::runtime_error("unterminated chunk");
+        if (size == 0) return data + 2;  // these servers send no trailers
         body += bytes.substr(data, size);
         at = data + size + 2;
     }
 }
 
-/// The answer at the front of `bytes`; nothing while its head is incomplete. `scratch` holds a chunked body.
+/// The response at the front of `bytes`, or nothing if its head is incomplete. `scratch` holds a chunked body.
 inline std::optional<answer> read_answer(std::string_view bytes, std::string& scratch) {
     const auto end = find(bytes, "\r\n\r\n");
     if (end == std::string_view::npos) return std::nullopt;
     answer out;
     out.head = bytes.substr(0, end + 4);
-    if (!bytes.starts_with("HTTP/1.1 ")) throw std::runtime_error("not HTTP/1.1: " + std::string(bytes.substr(0, 60)));
+    if (!bytes.starts_with("HTTP/1.1 "))
+        throw std::runtime_error("response is not HTTP/1.1: " + std::string(bytes.substr(0, 60)));
     out.status = static_cast<int>(number(bytes.substr(9, 3), 10));
     const auto rest = bytes.substr(out.head.size());
     if (const auto length = header_of(out.head, "content-length"); !length.empty()) {
@@ -92,7 +93,7 @@ inline std::optional<answer> read_answer(std::string_view bytes, std::string& sc
         out.whole = true;
         out.size = out.head.size();
     } else {
-        throw std::runtime_error("an answer without a length");
+        throw std::runtime_error("response without a length");
     }
     return out;
 }

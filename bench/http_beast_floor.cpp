@@ -1,6 +1,6 @@
-// The second floor for HTTP: a server on Boost.Beast that reads each request with Beast's parser and answers with the same
-// bytes. One thread; sockets without type-erased executors, a buffer and a request that keep their memory, and answers that
-// are not put together each time: what Beast costs when it is used well.
+// A second lower bound for HTTP: a Boost.Beast server that parses each request with Beast and sends a constant
+// response. One thread; sockets without type-erased executors, reused buffers and requests, and a prebuilt response:
+// the cost of Beast when used well.
 //
 //     bench-http_beast_floor [BODY_BYTES]
 
@@ -33,7 +33,7 @@ std::string make_answer(std::size_t body) {
            '"' + std::string(body - 2, 'x') + '"';
 }
 
-/// One connection. The pending operation owns it, so it ends with the first one that fails.
+/// One connection. The pending operation owns it, so it is destroyed after the first failure.
 class connection : public std::enable_shared_from_this<connection> {
 public:
     connection(tcp_socket socket, const std::string& answer) : socket_(std::move(socket)), answer_(answer) {
@@ -41,7 +41,7 @@ public:
     }
 
     void read() {
-        // A parser is good for one message; the body's string is handed on, so that it is not allocated each time.
+        // A parser handles one message; the string of the body is reused, so that it is not allocated each time.
         body_.clear();
         parser_.emplace();
         parser_->get().body() = std::move(body_);
@@ -62,7 +62,7 @@ private:
     }
 
     tcp_socket socket_;
-    const std::string& answer_;  // lives in main
+    const std::string& answer_;  // owned by main
     boost::beast::flat_buffer buffer_;
     std::string body_;
     std::optional<http::request_parser<http::string_body>> parser_;
@@ -87,7 +87,7 @@ public:
 
 private:
     tcp_acceptor acceptor_;
-    const std::string& answer_;  // lives in main
+    const std::string& answer_;  // owned by main
 };
 
 }  // namespace
@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
     try {
         const auto body = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 128;
         if (body < 2 || body > (1u << 20)) {
-            std::fprintf(stderr, "http_beast_floor: a body of that size is not possible\n");
+            std::fprintf(stderr, "http_beast_floor: invalid body size\n");
             return 2;
         }
         const std::string answer = make_answer(body);

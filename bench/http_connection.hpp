@@ -1,4 +1,4 @@
-// A connection of the HTTP load: where it goes, one request and one answer at a time.
+// A connection of the HTTP load generator: its target, one request and one response at a time.
 #pragma once
 
 #include "http_answer.hpp"
@@ -26,19 +26,19 @@ namespace bench {
 }
 
 [[noreturn]] inline void fail_errno(const char* what) {
-    fail(std::string(what) + ": " + (errno == EINTR ? "the deadline has passed" : std::strerror(errno)));
+    fail(std::string(what) + ": " + (errno == EINTR ? "timeout" : std::strerror(errno)));
 }
 
 class server_address {
 public:
     explicit server_address(std::string_view url) {
-        if (!url.starts_with("http://")) throw std::invalid_argument("--url must begin with http://");
+        if (!url.starts_with("http://")) throw std::invalid_argument("invalid --url: expected http://");
         url.remove_prefix(7);
         const auto slash = std::min(url.find('/'), url.size());
         to.host = url.substr(0, slash);
         to.path = slash < url.size() ? url.substr(slash) : "/";
         const auto colon = to.host.rfind(':');
-        if (colon == std::string::npos) throw std::invalid_argument("--url needs a port");
+        if (colon == std::string::npos) throw std::invalid_argument("invalid --url: missing port");
         addrinfo hints{};
         hints.ai_socktype = SOCK_STREAM;
         addrinfo* found = nullptr;
@@ -79,14 +79,14 @@ public:
 
     int fd() const { return fd_; }
 
-    /// A request is far smaller than the empty socket it goes into: a connection has only one waiting.
+    /// Never blocks: a request is far smaller than the socket buffer, and a connection has only one pending.
     void send(std::string_view bytes) const {
         const auto sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0) fail_errno("send");
         if (static_cast<std::size_t>(sent) != bytes.size()) fail("a request did not fit into the socket");
     }
 
-    /// One read; the answer so far. Nothing if its head is incomplete.
+    /// One read. Returns the response so far, or nothing if its head is incomplete.
     std::optional<answer> receive(int flags) {
         if (held_ == input_.size()) input_.resize(input_.size() * 2);
         const auto got = ::recv(fd_, input_.data() + held_, input_.size() - held_, flags);
@@ -99,13 +99,13 @@ public:
         return read_answer(held(), scratch_);
     }
 
-    /// After the whole answer: it must be all that has arrived.
+    /// Called after a complete response: no further bytes may have arrived.
     void finish(const answer& what) {
         if (what.size != held_) fail("more than one answer", held());
         held_ = 0;
     }
 
-    /// Sends a request and waits for its answer, whose views hold until the next one.
+    /// Sends a request and waits for its response. The views are valid until the next request.
     answer exchange(std::string_view request) {
         send(request);
         for (;;) {
@@ -116,7 +116,7 @@ public:
         }
     }
 
-    /// Whether something has arrived that nobody asked for.
+    /// True if unexpected bytes have arrived.
     bool has_surplus() const {
         char byte = 0;
         return held_ != 0 || ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0;
@@ -137,7 +137,7 @@ private:
     std::string scratch_;
 };
 
-/// Initializes a session and gives its id: empty if the server has none.
+/// Initializes a session. Returns its id, or an empty string if the server has none.
 inline std::string open_session(connection& over, const target& to) {
     const auto opened = over.exchange(post(to, "", initialize_body));
     if (opened.status != 200 || find(opened.body, "\"result\"") == std::string_view::npos) {

@@ -1,5 +1,5 @@
-// The floor for HTTP: what the sockets alone cost. One thread waits with epoll, reads, and for each whole request writes
-// the same bytes. Of a request it looks at two things: where the head ends, and how long the body says it is.
+// The lower bound for HTTP: the cost of the sockets alone. One thread waits with epoll, reads, and writes a constant
+// response for each complete request. Of a request it parses only the end of the head and the length of the body.
 //
 //     bench-http_floor [BODY_BYTES]
 #define _GNU_SOURCE  // accept4, memmem
@@ -18,7 +18,7 @@ enum { capacity = 16384, events_at_once = 64 };
 
 struct connection {
     int fd;
-    size_t held;  // bytes of requests that are not answered yet
+    size_t held;  // bytes of incomplete requests
     char bytes[capacity];
 };
 
@@ -29,7 +29,7 @@ static void make_answer(size_t body) {
     const int head = snprintf(answer, sizeof answer,
                               "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %zu\r\n\r\n", body);
     if (body < 2 || (size_t)head + body > sizeof answer) {
-        fprintf(stderr, "http_floor: a body of %zu bytes is not possible\n", body);
+        fprintf(stderr, "http_floor: invalid body size %zu\n", body);
         exit(2);
     }
     answer_size = (size_t)head + body;
@@ -37,7 +37,7 @@ static void make_answer(size_t body) {
     answer[head] = answer[answer_size - 1] = '"';
 }
 
-// The size of the first request among the held bytes; 0 if it is not whole yet.
+// The size of the first request in the held bytes; 0 if it is incomplete.
 static size_t first_request(const char* bytes, size_t size) {
     const char* end = memmem(bytes, size, "\r\n\r\n", 4);
     if (!end) return 0;
@@ -48,14 +48,14 @@ static size_t first_request(const char* bytes, size_t size) {
     return whole <= size ? whole : 0;
 }
 
-// 0 if the connection goes on.
+// Returns 0 if the connection continues.
 static int serve(struct connection* c) {
     const ssize_t got = recv(c->fd, c->bytes + c->held, capacity - c->held, 0);
     if (got <= 0) return got < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : -1;
     c->held += (size_t)got;
     size_t done = 0;
     for (size_t one; (one = first_request(c->bytes + done, c->held - done)) > 0; done += one) {
-        // Nobody has that many answers waiting that they do not fit into the socket: a short write is an error here.
+        // The pending responses always fit into the socket buffer: a short write is an error here.
         if (send(c->fd, answer, answer_size, MSG_NOSIGNAL) != (ssize_t)answer_size) return -1;
     }
     c->held -= done;

@@ -1,8 +1,8 @@
-// Load for MCP servers on Streamable HTTP. One thread keeps one `echo` call waiting on each of its connections, checks
-// every answer, and prints what the server's process used for it as one line of JSON.
+// Load generator for MCP servers on Streamable HTTP. One thread keeps one `echo` call pending on each of its
+// connections, checks every response, and prints the resources used by the server process as one line of JSON.
 //
-// It has to be cheaper than any server: one read and one write per call, requests of which only the digits change, and
-// answers that are looked through for the few bytes that matter.
+// It must be cheaper than any server: one read and one write per call, prebuilt requests in which only digits change,
+// and responses that are scanned only for the relevant bytes.
 
 #include "http_answer.hpp"
 #include "http_connection.hpp"
@@ -44,7 +44,7 @@ struct options {
     std::int64_t listens = 0;
     unsigned hold_seconds = 0;
     unsigned deadline_seconds = 600;
-    int own_cpu = -1;  // -1: wherever the scheduler likes
+    int own_cpu = -1;  // -1: not pinned
     pid_t server = 0;
     bench::revision speaks = bench::revision::modern;
     bool raw = false;
@@ -106,7 +106,7 @@ public:
         std::vector<std::string> sessions;
         for (std::int64_t i = 0; i < wanted.connections; ++i) {
             auto& lane = lanes_.emplace_back(std::make_unique<caller>(server));
-            std::string session = "0123456789abcdef0123456789abcdef";  // what a raw server is sent
+            std::string session = "0123456789abcdef0123456789abcdef";  // sent to a raw server
             if (!wanted.raw && wanted.speaks == bench::revision::legacy) {
                 if (std::cmp_less(sessions.size(), wanted.sessions)) {
                     sessions.push_back(bench::open_session(lane->over, server.to));
@@ -118,7 +118,7 @@ public:
         }
     }
 
-    /// Makes that many calls; every one is answered when this returns.
+    /// Makes that many calls. All are answered when this returns.
     void run(std::int64_t calls) {
         const auto end = next_id_ + calls;
         for (auto& lane : lanes_) start_next(*lane, end);
@@ -146,7 +146,7 @@ private:
         explicit caller(const bench::server_address& server) : over(server) {}
         bench::connection over;
         std::optional<bench::call_template> request;
-        std::int64_t waiting = 0;  // the id of the call that is not answered; 0: none
+        std::int64_t waiting = 0;  // the id of the pending call; 0: none
     };
 
     void start_next(caller& lane, std::int64_t end) {
@@ -158,8 +158,8 @@ private:
     }
 
     void check(caller& lane, const bench::answer& got) {
-        if (got.status != 200) bench::fail("not 200", std::string(got.head) + std::string(got.body));
-        if (lane.waiting == 0) bench::fail("an answer that nobody waits for", got.body);
+        if (got.status != 200) bench::fail("status is not 200", std::string(got.head) + std::string(got.body));
+        if (lane.waiting == 0) bench::fail("unexpected response", got.body);
         if (!wanted_.raw) check_body(lane.waiting, got.body);
         lane.over.finish(got);
         lane.waiting = 0;
@@ -167,7 +167,7 @@ private:
         answer_body_bytes = got.body.size();
     }
 
-    /// Enough of a parser because no text of ours contains a quote, and no server sends spaces.
+    /// Sufficient as a parser, because our texts contain no quotes and the servers send no spaces.
     static void check_body(std::int64_t id, std::string_view body) {
         constexpr std::string_view id_key = "\"id\":";
         const auto at = bench::find(body, id_key);
@@ -199,9 +199,9 @@ private:
     std::int64_t next_id_ = bench::first_id;
 };
 
-/// Opens the streams, each on its own connection, and returns when every one is acknowledged.
+/// Opens the streams, each on its own connection. Returns when all are acknowledged.
 std::vector<std::unique_ptr<bench::connection>> open_listens(const bench::server_address& server, std::int64_t count) {
-    constexpr std::int64_t at_once = 64;  // less than any server's queue of new connections
+    constexpr std::int64_t at_once = 64;  // less than the backlog of any server
     std::vector<std::unique_ptr<bench::connection>> streams;
     poller waiting;
     std::int64_t acknowledged = 0;
@@ -217,7 +217,7 @@ std::vector<std::unique_ptr<bench::connection>> open_listens(const bench::server
             if (!got) return;
             if (got->status != 200 || got->whole) bench::fail("a listen stream was refused", got->body);
             if (!bench::header_of(got->head, "content-type").starts_with("text/event-stream")) {
-                bench::fail("a listen stream that is none", got->head);
+                bench::fail("a listen stream without text/event-stream", got->head);
             }
             if (bench::find(got->body, "notifications/subscriptions/acknowledged") == std::string_view::npos) return;
             waiting.remove(stream.fd());
@@ -286,8 +286,8 @@ void measure(const options& wanted) {
         const auto streams = open_listens(server, wanted.listens);
         const auto seconds = seconds_since(opening);
         const auto open = bench::memory_of(wanted.server);
-        calls.run(wanted.connections);  // the others are still served
-        if (wanted.hold_seconds > 0 && ::sleep(wanted.hold_seconds) != 0) bench::fail("the deadline has passed");
+        calls.run(wanted.connections);  // the other streams are still served
+        if (wanted.hold_seconds > 0 && ::sleep(wanted.hold_seconds) != 0) bench::fail("timeout");
         const auto held = bench::memory_of(wanted.server);
         for (const auto& stream : streams) {
             if (stream->is_closed()) bench::fail("a listen stream was closed");
@@ -305,7 +305,7 @@ void measure(const options& wanted) {
 
 void set_wire(options& out, const std::string& value) {
     if (value != "modern" && value != "legacy" && value != "raw" && value != "raw-legacy") {
-        throw std::invalid_argument("no such wire: " + value);
+        throw std::invalid_argument("unknown wire: " + value);
     }
     out.raw = value.starts_with("raw");
     out.speaks = value.ends_with("legacy") ? bench::revision::legacy : bench::revision::modern;
@@ -315,7 +315,7 @@ options parse(int argc, char** argv) {
     options out;
     for (int at = 1; at < argc; at += 2) {
         const std::string_view name = argv[at];
-        if (at + 1 >= argc) throw std::invalid_argument(std::string(name) + " needs a value");
+        if (at + 1 >= argc) throw std::invalid_argument("missing value of " + std::string(name));
         const std::string value = argv[at + 1];
         if (name == "--url") {
             out.url = value;
@@ -343,12 +343,13 @@ options parse(int argc, char** argv) {
             throw std::invalid_argument("unknown option " + std::string(name));
         }
     }
-    if (out.url.empty()) throw std::invalid_argument("--url is missing");
+    if (out.url.empty()) throw std::invalid_argument("missing --url");
     if (out.requests < 1 || out.connections < 1 || out.sessions < 1 || out.requests + out.warm_up > 800'000'000) {
-        throw std::invalid_argument("requests, connections and sessions must be at least 1, all calls 800 million");
+        throw std::invalid_argument(
+            "requests, connections and sessions must be at least 1, and all calls at most 800 million");
     }
     if (out.listens > 0 && (out.server <= 0 || out.raw)) {
-        throw std::invalid_argument("--listens needs --server and a server that is not raw");
+        throw std::invalid_argument("--listens requires --server and a server that is not raw");
     }
     return out;
 }
@@ -364,7 +365,7 @@ int main(int argc, char** argv) {
                      usage_text.data());
         return 2;
     }
-    // The alarm only interrupts the wait that is pending, which then reports the deadline: no SA_RESTART.
+    // The alarm only interrupts the pending wait, which then reports a timeout: no SA_RESTART.
     struct sigaction on_alarm{};
     on_alarm.sa_handler = [](int) {};
     sigaction(SIGALRM, &on_alarm, nullptr);

@@ -1,5 +1,5 @@
-"""What callgrind counted for one request: two runs that differ only in the number of requests, so that the start
-cancels out."""
+"""The instructions per request counted by callgrind: the difference of two runs with different numbers of requests, so that
+the startup cost cancels out."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ SHORTER = (
     (re.compile(r"std::basic_string_view<char, std::char_traits<char> ?>"), "std::string_view"),
     (re.compile(r"std::(__cxx11::)?basic_string<char, std::char_traits<char>, std::allocator<char> ?>"), "std::string"),
     (re.compile(r" \[[^\]]*\]$"), ""),  # the object file
-    (re.compile(r"'\d+$"), ""),  # the depth of a recursion
+    (re.compile(r"'\d+$"), ""),  # recursion depth
 )
 
 
@@ -20,7 +20,7 @@ def _total(out):
     for line in out.read_text().splitlines():
         if line.startswith(("totals:", "summary:")):
             return int(line.split()[1])
-    raise SystemExit("bench: callgrind gave no totals")
+    raise SystemExit("bench: callgrind printed no totals")
 
 
 def instructions_per_request(fewer, more):
@@ -50,7 +50,7 @@ def print_top(fewer, more, count):
             name: (total - before.get(name, 0)) / (COUNTS[1] - COUNTS[0])
             for name, total in _functions(more, inclusive).items()
         }
-        if inclusive:  # main and what else is on top of everything says nothing
+        if inclusive:  # main and its callers are not interesting
             each = {name: value for name, value in each.items() if value < 0.97 * everything}
         most = sorted(each.items(), key=lambda item: -item[1])[:count]
         title = "with what they call" if inclusive else "by themselves"

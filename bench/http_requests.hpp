@@ -1,4 +1,4 @@
-// The requests of the HTTP load: whole texts, made once, of which only a few digits change from call to call.
+// The requests of the HTTP load generator: prebuilt texts in which only a few digits change per call.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace bench {
 
-/// modern: 2026-07-28, each request stands alone. legacy: 2025-11-25 in a session.
+/// modern: 2026-07-28, without sessions. legacy: 2025-11-25 in a session.
 enum class revision { modern, legacy };
 
 struct target {
-    std::string host;  // as in the Host header
+    std::string host;  // value of the Host header
     std::string path;
 };
 
-// Ids have one width from the first to the last, so that every request of a kind has the same length.
+// Ids have a constant width, so that every request of a kind has the same length.
 constexpr std::int64_t first_id = 100'000'000;
 constexpr std::size_t id_width = 9;
 constexpr std::string_view text_prefix = "payload";
@@ -38,7 +38,7 @@ inline void put_digits(char* to, std::int64_t value) {
     }
 }
 
-/// `headers` are further lines, each with its line end.
+/// `headers` are additional lines, each with its line end.
 inline std::string post(const target& to, const std::string& headers, std::string_view body) {
     std::string out = "POST " + to.path + " HTTP/1.1\r\nHost: " + to.host + "\r\n";
     out += "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
@@ -77,7 +77,7 @@ public:
         text_at_ = head + text_end - id_width;
     }
 
-    /// The request with this id. The view holds until the next call.
+    /// The request with this id. The view is valid until the next call.
     std::string_view with_id(std::int64_t id) {
         put_digits(text_.data() + id_at_, id);
         put_digits(text_.data() + text_at_, id);

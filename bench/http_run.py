@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Measures `keel demo --http` beside two floors, nginx and the official TypeScript SDK, in one run.
+"""Measures `keel demo --http`, two minimal servers, nginx and the official TypeScript SDK in one run.
 
 The servers take turns: every round measures each of them once on each wire, so that whatever else the machine does falls on
 all of them alike. The figures are medians over the rounds; a ratio is the median of the rounds' own ratios.
-docs/performance.md says what each one means.
+docs/performance.md explains each one.
 """
 
 import argparse
@@ -23,10 +23,10 @@ import http_servers
 from run import ROOT, Check, build_tool, find_keel, machine, node_packages, print_table
 
 WIRES = ("modern", "legacy")
-RAW = {"modern": "raw", "legacy": "raw-legacy"}  # the same requests for servers with fixed answers
+RAW = {"modern": "raw", "legacy": "raw-legacy"}  # the same requests for servers with constant responses
 CONNECTIONS = 32
 LISTENS = 10_000
-SLOW_ROUNDS = 7  # the servers that are many times slower need no more: their ratios are far from any limit
+SLOW_ROUNDS = 7  # sufficient for servers that are many times slower: their ratios are far from any limit
 CPP = ("clang++-19", "clang++", "g++")
 C = ("clang-19", "clang", "gcc", "cc")
 EPOLL, BEAST, NGINX, KEEL = "epoll floor", "Beast floor", "nginx", "keel demo"
@@ -34,7 +34,7 @@ EPOLL, BEAST, NGINX, KEEL = "epoll floor", "Beast floor", "nginx", "keel demo"
 
 @dataclass(frozen=True)
 class AtLeast(Check):
-    """A target that wants more, not less."""
+    """A target with a lower limit."""
 
     @property
     def passed(self):
@@ -46,8 +46,8 @@ class Server:
     name: str
     wire: str
     start: object  # (processors) -> context manager of http_servers.Running
-    fixed: bool = False  # its answers are always the same bytes
-    fast: bool = True  # the slow ones get fewer calls: each run should take about as long
+    fixed: bool = False  # its responses are constant
+    fast: bool = True  # slow servers get fewer calls, so that each run takes about as long
 
 
 class Bench:
@@ -60,7 +60,7 @@ class Bench:
         self.beast = build_tool("http_beast_floor", here / "http_beast_floor.cpp", CPP, modern, folder)
         self.floor = build_tool("http_floor", here / "http_floor.c", C, ("-O2",), folder)
         self.keel = keel
-        # As on a machine with two processors, of which the load needs one.
+        # As on a machine with two processors, one of which is for the load.
         everywhere = sorted(os.sched_getaffinity(0))
         self.server_cpus = {everywhere[-1]}
         self.load_cpu = everywhere[0]
@@ -90,11 +90,11 @@ def announced(*command):
 
 
 def list_servers(bench, body_bytes):
-    """In the order in which they take turns: what is compared most closely runs next to each other."""
+    """In the order of their turns: servers that are compared closely run next to each other."""
     servers = []
     nginx = http_servers.find_nginx()
     if nginx is None:
-        print("nginx is not measured: it is not on this machine", file=sys.stderr)
+        print("nginx is not measured: it is not installed", file=sys.stderr)
     folder = ROOT / "bench" / "ts"
     try:
         node = node_packages.install(folder)
@@ -102,7 +102,7 @@ def list_servers(bench, body_bytes):
         node = None
         print(f"The TypeScript servers are not measured: {reason}", file=sys.stderr)
     if not bench.keel:
-        print("keel is not measured: it is neither in build/release/bin nor where KEEL_BIN says", file=sys.stderr)
+        print("keel is not measured: not found in build/release/bin or $KEEL_BIN", file=sys.stderr)
     for wire in WIRES:
         size = body_bytes[wire]
         if nginx:
@@ -126,15 +126,14 @@ def load_wire(server):
 
 
 def measure(bench, servers, rounds):
-    """All servers are there from the beginning and wait. Short turns, many rounds: what else the machine does then falls on
-    neighbours alike."""
+    """All servers are started first and wait. Short turns and many rounds distribute other load on the machine evenly."""
     runs = []
     with contextlib.ExitStack() as stack:
         started = []
         for server in servers:
             print(f"{server.name} ({server.wire}): start and warm-up ...", file=sys.stderr)
             running = stack.enter_context(server.start(bench.server_cpus))
-            bench.run_load(running, load_wire(server), 10_000, 0)  # long enough for the compiler in Node.js
+            bench.run_load(running, load_wire(server), 10_000, 0)  # long enough for the JIT of Node.js
             started.append((server, running))
         for turn in range(rounds):
             print(f"round {turn + 1}/{rounds} ...", file=sys.stderr)
@@ -155,7 +154,7 @@ def median(runs, field, name, wire):
 
 
 def ratio(runs, field, name, other, wire):
-    pairs = zip(values(runs, field, name, wire), values(runs, field, other, wire))  # of the rounds that both were in
+    pairs = zip(values(runs, field, name, wire), values(runs, field, other, wire))  # of the rounds with both
     return statistics.median(mine / theirs for mine, theirs in pairs)
 
 
@@ -180,7 +179,7 @@ def print_figures(runs):
 
 
 def targets(runs):
-    """The targets of docs/performance.md, with the figures of this run."""
+    """The targets of docs/performance.md and the figures of this run."""
     checks = []
     for wire in WIRES:
         if not values(runs, "wall_s", KEEL, wire):
@@ -189,7 +188,7 @@ def targets(runs):
         checks.append(Check(f"{wire}: CPU per request over the epoll floor's", cpu, 1.6, "×"))
         speed = ratio(runs, "requests_per_s", KEEL, BEAST, wire)
         checks.append(AtLeast(f"{wire}: requests/s over the Beast floor's", speed, 0.8, "×"))
-        # The better one of all, whichever wire it does best on.
+        # The better of the two, on the wire where it is best.
         peers = {(run["server"], run["wire"]) for run in runs if run["server"].startswith("TypeScript")}
         if peers:
             better = min(median(runs, "cpu_us_per_request", *peer) for peer in peers)
@@ -199,11 +198,11 @@ def targets(runs):
 
 
 def measure_listens(bench, count, report):
-    """What an idle subscriptions/listen stream costs in the server's memory."""
+    """The server's memory per idle subscriptions/listen stream."""
     print(f"{count:,} listen streams ...", file=sys.stderr)
     start = bench.start_keel(descriptors=count + 1000)
     with start(bench.server_cpus) as running:
-        # Long enough for each stream to be kept alive once: what that takes belongs to an idle stream.
+        # Long enough for one keep-alive per stream: its memory belongs to an idle stream.
         result = bench.run_load(running, "modern", 10_000, 10_000, listens=count, hold=20)
     report["listens"] = result
     print(
@@ -214,17 +213,17 @@ def measure_listens(bench, count, report):
 
 
 def place(bench, threads):
-    """Processors for a server with that many threads, and for its loads. What the server does not need goes to loads."""
+    """The processors for a server with that many threads, and the remaining ones for the load."""
     if len(bench.cpus) > 2:
         return set(bench.cpus[-threads:]), bench.cpus[:-threads][:threads]
-    return set(bench.cpus), [-1]  # the scheduler's affair, for one thread as for two
+    return set(bench.cpus), [-1]  # not pinned, with one thread or two
 
 
 def run_loads(bench, running, wire, threads):
-    """One turn of the load, from as many processes as there is room for."""
+    """One turn of the load, from as many processes as there are free processors."""
     _, load_cpus = place(bench, threads)
     with ThreadPoolExecutor() as pool:
-        # A session stays on its thread: with one session there would be nothing to share.
+        # A session stays on its thread: one session would use only one thread.
         waiting = [pool.submit(bench.run_load, running, wire, 20_000, 1_000, cpu, sessions=CONNECTIONS) for cpu in load_cpus]
         results = [one.result() for one in waiting]
     total = sum(one["requests"] for one in results)
@@ -233,7 +232,7 @@ def run_loads(bench, running, wire, threads):
         "wire": wire,
         "loads": len(results),
         "requests_per_s": sum(one["requests_per_s"] for one in results),
-        # Each load has seen the work for all of them.
+        # Each load process has measured the work of all of them.
         "cpu_us_per_request": statistics.mean(one["cpu_s"] for one in results) * 1e6 / total,
         "own_cpu_us_per_request": statistics.mean(one["own_cpu_us_per_request"] for one in results),
         "own_busy": statistics.mean(one["own_busy"] for one in results),
@@ -241,7 +240,7 @@ def run_loads(bench, running, wire, threads):
 
 
 def measure_threads(bench, rounds, report):
-    """Two threads beside one, and how much more the machine could serve at all while the load runs on it."""
+    """Two threads compared with one, and the maximum speedup that the load generator allows on this machine."""
     runs = []
     with contextlib.ExitStack() as stack:
         started = [
@@ -263,8 +262,9 @@ def measure_threads(bench, rounds, report):
         speed = over("requests_per_s")
         server = statistics.median(of(1, "cpu_us_per_request"))
         load = statistics.median(of(1, "own_cpu_us_per_request"))
-        # One thread and the load have a processor each, and the slower of the two sets the pace. With two threads all
-        # three share both, so not even a perfect server is faster than that. With more processors the loads have their own.
+        # One thread and the load have a processor each, and the slower one determines the speed. With two threads all
+        # three share both processors, so even a perfect server cannot be faster than that. With more processors the
+        # loads have their own.
         alone = len(bench.cpus) > 2 and statistics.median(of(2, "own_busy")) < 0.95
         room = 2.0 if alone else 2 * max(server, load) / (server + load)
         rows.append((wire, f"{speed:.2f}", f"{room:.2f}", f"{server:.2f}", f"{load:.2f}",
@@ -272,15 +272,15 @@ def measure_threads(bench, rounds, report):
         if room >= 1.7:
             checks.append(AtLeast(f"{wire}: requests/s of two threads over one's", speed, 1.7, "×"))
         else:
-            print(f"{wire}: the load leaves room for {room:.2f} × the requests of one thread, not for 1.7", file=sys.stderr)
+            print(f"{wire}: the load generator allows a speedup of at most {room:.2f}, less than 1.7", file=sys.stderr)
     header = ("wire", "requests/s, two threads over one", "room", "CPU µs/request, one", "load's own",
               "CPU/request, two over one")  # fmt: skip
-    print_table("two threads beside one", header, rows)
+    print_table("two threads compared with one", header, rows)
     return checks
 
 
 def body_sizes(bench):
-    """The fixed answers have the size of keel's, or nearly if there is no keel."""
+    """The constant responses have the size of keel's, or about that if keel is missing."""
     sizes = {"modern": 148, "legacy": 96}
     if bench.keel:
         with bench.start_keel()(bench.server_cpus) as running:
@@ -290,7 +290,7 @@ def body_sizes(bench):
 
 
 def count_instructions(bench, start, wire, folder):
-    """Two outputs of callgrind for the server that start(wrapper) begins."""
+    """Two outputs of callgrind for the server started by start(wrapper)."""
     outputs = []
     for requests in http_profile.COUNTS:
         outputs.append(Path(folder) / f"callgrind.{requests}")
@@ -301,9 +301,9 @@ def count_instructions(bench, start, wire, folder):
 
 
 def profile(bench, top, report):
-    """Instructions per request, and with `top` the functions they are spent in. The Beast floor's are for comparison."""
+    """Instructions per request, and with `top` the most expensive functions. The minimal Beast server is for comparison."""
     with tempfile.TemporaryDirectory() as folder:
-        # Older valgrinds give up over the debug information of newer compilers.
+        # Older valgrind versions fail on the debug information of newer compilers.
         bare = {program: Path(folder) / program.name for program in (bench.keel, bench.beast)}
         for program, target in bare.items():
             subprocess.run(["strip", "--strip-debug", "-o", target, program], check=True)
@@ -335,16 +335,16 @@ def verdict(checks, report):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--http", action="store_true", help=argparse.SUPPRESS)  # how ./dev bench chooses this program
-    parser.add_argument("--quick", action="store_true", help="three rounds; no verdict")
+    parser.add_argument("--http", action="store_true", help=argparse.SUPPRESS)  # selected by ./dev bench --http
+    parser.add_argument("--quick", action="store_true", help="three rounds; targets are not checked")
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--listens", type=int, nargs="?", const=LISTENS, metavar="N",
-                        help=f"only the memory of idle listen streams ({LISTENS})")  # fmt: skip
-    parser.add_argument("--threads", action="store_true", help="only two threads beside one")
-    parser.add_argument("--instructions", action="store_true", help="only keel's instructions per request, by callgrind")
-    parser.add_argument("--profile", type=int, default=0, metavar="N", help="and the N functions that have most of them")
-    parser.add_argument("--build-dir", type=Path, default=ROOT / "build" / "bench", help="for the tools built here")
-    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench-http.json", help="where all figures go")
+                        help=f"only measure the memory of idle listen streams ({LISTENS})")  # fmt: skip
+    parser.add_argument("--threads", action="store_true", help="only compare two threads with one")
+    parser.add_argument("--instructions", action="store_true", help="only count keel's instructions per request with callgrind")
+    parser.add_argument("--profile", type=int, default=0, metavar="N", help="also list the N most expensive functions")
+    parser.add_argument("--build-dir", type=Path, default=ROOT / "build" / "bench", help="folder for the tools built by this script")
+    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench-http.json", help="output file for all figures")
     wanted = parser.parse_args()
     counting = wanted.instructions or wanted.profile > 0
     part = wanted.listens or wanted.threads or counting
@@ -352,7 +352,7 @@ def main():
 
     bench = Bench(wanted.build_dir, find_keel())
     if part and bench.keel is None:
-        sys.exit("bench: this needs keel: build it, or say with KEEL_BIN where it is")
+        sys.exit("bench: missing keel: build it, or set KEEL_BIN to its folder")
     report = {"machine": machine()}
     checks = []
     if counting:

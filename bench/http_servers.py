@@ -1,4 +1,4 @@
-"""The servers of the HTTP benchmark: how each is started, and which process is the one to measure."""
+"""Starts the servers of the HTTP benchmark, and finds the process to measure."""
 
 import contextlib
 import os
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SERVING = re.compile(r"serving (http://\S+)")
-START_SECONDS = 60  # under callgrind, too
+START_SECONDS = 60  # also under callgrind
 
 
 class Failed(Exception):
-    """A server did not start or did not end as it should; the text says how."""
+    """A server failed to start or to exit; the text is the reason."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Running:
 
 
 def _prepare(processors, descriptors):
-    """Runs in the child before the server: where it may run, and how many connections it may have."""
+    """Runs in the child before the server: sets CPU affinity and the limit of open files."""
     os.sched_setaffinity(0, processors)
     if descriptors:
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -37,7 +37,7 @@ def _prepare(processors, descriptors):
 
 
 def _stop(process):
-    """Asks the server to end, and makes it end if it does not."""
+    """Terminates the server, and kills it if it does not exit."""
     process.send_signal(signal.SIGTERM)
     try:
         return process.wait(timeout=30)
@@ -49,7 +49,7 @@ def _stop(process):
 
 @contextlib.contextmanager
 def announced(command, processors, descriptors=0, must_end_well=False):
-    """A server that says on standard error where it serves."""
+    """A server that prints its URL on standard error."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -61,7 +61,7 @@ def announced(command, processors, descriptors=0, must_end_well=False):
     said = []
     url = threading.Event()
 
-    def listen():  # to the end: a full pipe would stop the server
+    def listen():  # until the end: a full pipe would block the server
         for line in process.stderr:
             said.append(line)
             if SERVING.search(line):
@@ -75,13 +75,13 @@ def announced(command, processors, descriptors=0, must_end_well=False):
         url.wait(START_SECONDS)
         found = SERVING.search("".join(said))
         if not found:
-            raise Failed(f"{command[0]} did not begin to serve:\n{''.join(said)}")
+            raise Failed(f"{command[0]} did not start serving:\n{''.join(said)}")
         yield Running(found[1], process.pid)
     finally:
         status = _stop(process)
         listener.join()
     if must_end_well and status != 0:
-        raise Failed(f"{command[0]} left with status {status}:\n{''.join(said)}")
+        raise Failed(f"{command[0]} exited with status {status}:\n{''.join(said)}")
 
 
 def _free_port():
@@ -93,7 +93,7 @@ def _free_port():
 def _children(pid):
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # a process that has just ended
+        with contextlib.suppress(OSError):  # the process may have just exited
             if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
                 found.append(int(stat.parent.name))
     return found
@@ -102,7 +102,7 @@ def _children(pid):
 def _wait_for_port(port, process):
     for _ in range(500):
         if process.poll() is not None:
-            raise Failed(f"nginx left with status {process.returncode}")
+            raise Failed(f"nginx exited with status {process.returncode}")
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.02)
@@ -138,7 +138,7 @@ http {{
 
 @contextlib.contextmanager
 def nginx(program, body_bytes, processors):
-    """nginx with one worker that answers a fixed body of that size."""
+    """nginx with one worker that sends a constant body of that size."""
     with tempfile.TemporaryDirectory() as folder:
         port = _free_port()
         config = Path(folder) / "nginx.conf"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-// Reading, writing and copying of what goes over the wire: small calls, large blobs, text full of escapes.
+// Reads, writes and copies typical messages: small calls, large blobs, text with many escapes.
 
 namespace {
 

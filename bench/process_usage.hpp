@@ -1,6 +1,6 @@
 #pragma once
 
-// What another process has used so far, read from the kernel without its help.
+// The resources used by another process, read from the kernel.
 
 #include <sys/types.h>
 
@@ -15,12 +15,12 @@
 namespace bench {
 
 struct process_usage {
-    std::int64_t cpu_ns = 0;  // all threads, also those that have ended
-    double user_seconds = 0;  // the same split in two, but only to the clock tick
+    std::int64_t cpu_ns = 0;  // all threads, including ended ones
+    double user_seconds = 0;  // the same, split, in clock ticks
     double system_seconds = 0;
-    std::int64_t reads = 0;  // read(2), readv(2) and their kin; waiting for readiness is not among them
+    std::int64_t reads = 0;  // read(2), readv(2) and similar; not epoll_wait
     std::int64_t writes = 0;
-    std::int64_t sleeps = 0;  // times the main thread gave up the processor to wait
+    std::int64_t sleeps = 0;  // voluntary context switches of the main thread
 };
 
 struct process_memory {
@@ -28,7 +28,7 @@ struct process_memory {
     std::int64_t peak_kb = 0;
 };
 
-/// The number behind `name` in a file of "name: number" lines; 0 if there is none.
+/// The number after `name` in a file of "name: number" lines, or 0.
 inline std::int64_t field_of(const std::string& path, const std::string& name) {
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -41,8 +41,8 @@ inline process_usage usage_of(pid_t pid) {
     const std::string folder = "/proc/" + std::to_string(pid);
     process_usage out;
 
-    // The process clock counts the scheduler's nanoseconds, as the schedstat files do, but it also includes the running
-    // slice and threads that have ended.
+    // The process clock has nanosecond resolution like the schedstat files, but also includes the running time slice
+    // and ended threads.
     clockid_t clock{};
     timespec now{};
     if (clock_getcpuclockid(pid, &clock) == 0 && clock_gettime(clock, &now) == 0) {
@@ -52,7 +52,7 @@ inline process_usage usage_of(pid_t pid) {
     std::ifstream stat(folder + "/stat");
     std::string text;
     std::getline(stat, text);
-    // The second field is the program's name in brackets and may contain anything, so count from its end.
+    // The second field is the program's name in brackets and may contain any character, so search for its end.
     if (const auto bracket = text.rfind(')'); bracket != std::string::npos) {
         std::istringstream rest(text.substr(bracket + 1));
         std::string skipped;
@@ -74,7 +74,7 @@ inline process_usage usage_of(pid_t pid) {
 inline process_memory memory_of(pid_t pid) {
     const std::string folder = "/proc/" + std::to_string(pid);
     process_memory out;
-    // VmRSS may be off by some dozens of pages on kernels that count per processor; the rollup walks the page tables.
+    // VmRSS may be off by dozens of pages on kernels that count per processor; smaps_rollup walks the page tables.
     out.resident_kb = field_of(folder + "/smaps_rollup", "Rss:");
     if (out.resident_kb == 0) out.resident_kb = field_of(folder + "/status", "VmRSS:");
     out.peak_kb = field_of(folder + "/status", "VmHWM:");

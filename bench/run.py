@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Measures `keel demo --stdio` beside a floor and beside the official TypeScript SDK, in one run.
+"""Measures `keel demo --stdio`, a minimal program and the official TypeScript SDK in one run.
 
 The servers take turns: every round measures each of them once in each situation, so that whatever else the machine does
-falls on all of them alike. The figures are medians over the rounds. docs/performance.md says what each one means.
+falls on all of them alike. The figures are medians over the rounds. docs/performance.md explains each one.
 """
 
 import argparse
@@ -30,7 +30,7 @@ class Server:
     name: str
     era: str
     command: tuple
-    fast: bool  # the slow ones get fewer calls: each run should take about as long
+    fast: bool  # slow servers get fewer calls, so that each run takes about as long
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class Situation:
     one_processor: bool
 
 
-# Left alone, the scheduler puts both sides of a lone call now on one processor, now on two, and waking an idle processor
-# can cost more than the call itself. Bound to one processor the switch is direct, and what is left is the server's work.
+# Without pinning, the scheduler runs both sides of a single call sometimes on one processor, sometimes on two, and
+# waking an idle processor can cost more than the call itself. Pinned to one processor, the context switch is direct,
+# and the server's work remains.
 SITUATIONS = (
     Situation("64 in flight", 64, False),
     Situation("64 in flight, one processor", 64, True),
@@ -69,7 +70,7 @@ def find_keel():
 
 
 def build_tool(name, source, compilers, flags, folder, needs=()):
-    """The tool as CMake built it, or else compiled here; never one that is older than its source."""
+    """The tool built by CMake, or compiled here if that is missing or older than its source."""
     newest = max(path.stat().st_mtime for path in (source, *needs))
     keel = find_keel()
     candidates = [folder / name]
@@ -108,7 +109,7 @@ class Bench:
             sys.exit(f"bench: {server.name} ({server.era}), {in_flight} in flight: the run failed")
         result = json.loads(done.stdout)
         if result["exit_status"] != 0:
-            sys.exit(f"bench: {server.name} ({server.era}) left with status {result['exit_status']}")
+            sys.exit(f"bench: {server.name} ({server.era}) exited with status {result['exit_status']}")
         return result
 
 
@@ -127,7 +128,7 @@ def list_servers(bench, keel):
     if keel:
         servers += [Server("keel demo", era, (str(keel), "demo", "--stdio"), fast=True) for era in ("legacy", "modern")]
     else:
-        print("keel is not measured: it is neither in build/release/bin nor where KEEL_BIN says", file=sys.stderr)
+        print("keel is not measured: not found in build/release/bin or $KEEL_BIN", file=sys.stderr)
     return servers
 
 
@@ -135,7 +136,7 @@ def calls_for(server, situation, quick):
     if server.fast:
         calls = 300_000 if situation.in_flight > 1 else 60_000
     else:
-        calls = 30_000 if situation.in_flight > 1 else 15_000  # after a warm-up long enough for the compiler in Node.js
+        calls = 30_000 if situation.in_flight > 1 else 15_000  # after a warm-up for the JIT of Node.js
     return calls // 10 if quick else calls
 
 
@@ -203,7 +204,7 @@ def print_figures(runs, servers):
 
 
 def targets(runs, servers):
-    """The targets of docs/performance.md, with the figures of this run."""
+    """The targets of docs/performance.md and the figures of this run."""
     floor = servers[0]
     peers = [server for server in servers if server.name.startswith("TypeScript")]
     checks = []
@@ -226,7 +227,7 @@ def targets(runs, servers):
 
 
 def soak(bench, server, calls):
-    """Resident memory over many calls. It may settle during the first tenth; from there on it has to stay."""
+    """Resident memory over many calls. It may grow during the first tenth; after that it must not."""
     print(f"soak: {calls:,} calls, {server.name} ({server.era}) ...", file=sys.stderr)
     result = bench.run(server, 64, calls, 0, sample_every=max(calls // 50, 1))
     samples = [resident for _, resident in result["rss_samples"]]
@@ -238,11 +239,11 @@ def soak(bench, server, calls):
 
 
 def instructions(server, bench, in_flight):
-    """Instructions for one call: two runs that differ only in the number of calls, so that the start cancels out."""
+    """Instructions per call: the difference of two runs with different numbers of calls, so that the startup cost cancels out."""
     totals = []
     counts = (1_000, 6_000)
     with tempfile.TemporaryDirectory() as folder:
-        # Older valgrinds give up over the debug information of newer compilers.
+        # Older valgrind versions fail on the debug information of newer compilers.
         bare = Path(folder) / "keel"
         subprocess.run(["strip", "-o", bare, server.command[0]], check=True)
         server = replace(server, command=(str(bare), *server.command[1:]))
@@ -252,7 +253,7 @@ def instructions(server, bench, in_flight):
             bench.run(server, in_flight, calls, 0, wrapper=wrapper)
             totals += [int(line.split()[1]) for line in out.read_text().splitlines() if line.startswith("totals:")]
     if len(totals) != len(counts):
-        sys.exit("bench: callgrind gave no totals")
+        sys.exit("bench: callgrind printed no totals")
     return (totals[1] - totals[0]) / (counts[1] - counts[0])
 
 
@@ -267,12 +268,12 @@ def machine():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="one round with a tenth of the calls; no verdict")
+    parser.add_argument("--quick", action="store_true", help="one round with a tenth of the calls; targets are not checked")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--soak", action="store_true", help="only the memory of keel over five million calls")
-    parser.add_argument("--instructions", action="store_true", help="only keel's instructions per call, by callgrind")
-    parser.add_argument("--build-dir", type=Path, default=ROOT / "build" / "bench", help="for the tools built here")
-    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench.json", help="where all figures go")
+    parser.add_argument("--soak", action="store_true", help="only measure keel's memory over five million calls")
+    parser.add_argument("--instructions", action="store_true", help="only count keel's instructions per call with callgrind")
+    parser.add_argument("--build-dir", type=Path, default=ROOT / "build" / "bench", help="folder for the tools built by this script")
+    parser.add_argument("--json", type=Path, default=ROOT / "build" / "bench.json", help="output file for all figures")
     wanted = parser.parse_args()
 
     bench = Bench(wanted.build_dir)
@@ -281,7 +282,7 @@ def main():
     checks = []
     if wanted.soak or wanted.instructions:
         if keel is None:
-            sys.exit("bench: this needs keel: build it, or say with KEEL_BIN where it is")
+            sys.exit("bench: missing keel: build it, or set KEEL_BIN to its folder")
         for server in (Server("keel demo", era, (str(keel), "demo", "--stdio"), True) for era in ("legacy", "modern")):
             if wanted.soak:
                 result, check = soak(bench, server, SOAK_CALLS // 10 if wanted.quick else SOAK_CALLS)

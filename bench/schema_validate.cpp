@@ -1,4 +1,4 @@
-// What checking the arguments of a tool call against a schema costs, beside reading the same text.
+// The cost of validating tool arguments against a schema, compared with parsing the same text.
 //
 //     bench-schema_validate [iterations]
 //     valgrind --tool=callgrind bench-schema_validate 10000
@@ -15,7 +15,7 @@ namespace {
 
 using namespace keel;
 
-// Five properties, among them an enum, a nested object and an array of strings.
+// Five properties, including an enum, a nested object and an array of strings.
 constexpr std::string_view tool_schema = R"({
     "type": "object",
     "properties": {
@@ -43,7 +43,7 @@ constexpr std::string_view call =
 
 template <class Work>
 double nanoseconds(long iterations, Work&& work) {
-    const std::clock_t start = std::clock();  // of the processor: other programs do not count
+    const std::clock_t start = std::clock();  // CPU time: other programs do not count
     long good = 0;
     for (long i = 0; i != iterations; ++i) good += work();
     const double spent = 1e9 * static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;

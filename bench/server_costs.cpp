@@ -1,11 +1,11 @@
-// What the server itself costs per request, without a system underneath: lines go in, text comes out, nothing is written
-// anywhere. Prints CPU time per request beside a measure of the same run:
+// The cost of the server per request without I/O: lines go in, text comes out, nothing is written. Prints CPU time per
+// request next to a reference:
 //
-//   - tools/list of 40 tools, beside copying as many bytes
-//   - a typed call (decode, validate, call, encode), beside the same tool in its open form
-//   - a call whose arguments a schema checks, beside one whose arguments nobody looks at
+//   - tools/list of 40 tools, compared with copying the same number of bytes
+//   - a typed call (decode, validate, call, encode), compared with the same tool in JSON form
+//   - a call whose arguments are validated, compared with one without validation
 //
-// Exit status 1 when a bound of docs/performance.md is not kept.
+// Exits with status 1 if a limit of docs/performance.md is exceeded.
 
 #include "async/epoll_loop.hpp"
 
@@ -36,7 +36,7 @@ struct receipt {
 };
 KEEL_DESCRIBE(receipt, text, total)
 
-/// Takes everything at once, and forgets it.
+/// Accepts and discards everything.
 class sink final : public keel::connection {
 public:
     explicit sink(listener*& heard) : heard_(heard) {}
@@ -61,7 +61,7 @@ double cpu_seconds() {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-/// Nanoseconds per turn, the best of several: whatever else the machine does only adds.
+/// Nanoseconds per iteration, the best of several runs: other load on the machine only adds time.
 template <class F>
 double cost(int turns, F f) {
     double best = 1e9;

@@ -1,8 +1,8 @@
-// Load for MCP servers on stdio. Starts the server command with pipes, opens the session, keeps a fixed number of
-// `echo` calls in flight, checks every answer, and prints what the server used for it as one line of JSON.
+// Load generator for MCP servers on stdio. Starts the server with pipes, initializes the session, keeps a fixed number
+// of `echo` calls in flight, checks every response, and prints the resources used by the server as one line of JSON.
 //
-// It has to be cheap itself: requests are patched into a prebuilt text, answers are looked through for the few bytes
-// that matter, and one read and one write serve all calls that are ready together.
+// It must be cheap: requests are patched into a prebuilt text, responses are scanned only for the relevant bytes, and
+// one read and one write serve all calls that are ready together.
 
 #include "process_usage.hpp"
 
@@ -38,9 +38,9 @@ struct options {
     std::int64_t calls = 100'000;
     std::int64_t warm_up = 10'000;
     std::int64_t in_flight = 64;
-    std::int64_t sample_every = 0;  // 0: no samples of the memory
+    std::int64_t sample_every = 0;  // 0: do not sample memory
     unsigned deadline_seconds = 900;
-    int server_cpu = -1;  // -1: wherever the scheduler likes
+    int server_cpu = -1;  // -1: not pinned
     int own_cpu = -1;
     era speaks = era::legacy;
     std::vector<char*> command;
@@ -61,10 +61,10 @@ double seconds_since(clock_type::time_point start) {
     return std::chrono::duration<double>(clock_type::now() - start).count();
 }
 
-// ---- the words on the wire --------------------------------------------------------------------------------------
+// ---- messages ----------------------------------------------------------------------------------------------------
 
-// Ids have one width from the first to the last, so that a request is a copy of the template with nine digits changed
-// in two places. The text is sixteen bytes and different in each call.
+// Ids have a constant width, so that a request is a copy of the template with nine digits changed in two places. The
+// text has sixteen bytes and differs in each call.
 constexpr std::int64_t first_id = 100'000'000;
 constexpr std::size_t id_width = 9;
 constexpr std::string_view text_prefix = "payload";
@@ -121,7 +121,7 @@ std::string_view trimmed_front(std::string_view text) {
     return text;
 }
 
-/// What follows `"key":` in the line, or nothing. Enough of a parser here because no text of ours contains a quote.
+/// The text after `"key":` in the line, or nothing. Sufficient as a parser, because our texts contain no quotes.
 std::string_view after_key(std::string_view line, std::string_view quoted_key) {
     const void* found = memmem(line.data(), line.size(), quoted_key.data(), quoted_key.size());
     if (found == nullptr) return {};
@@ -139,7 +139,7 @@ void bind_to(int cpu) {
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(static_cast<std::size_t>(cpu), &set);
-    if (sched_setaffinity(0, sizeof set, &set) != 0) throw std::runtime_error("cannot bind to that processor");
+    if (sched_setaffinity(0, sizeof set, &set) != 0) throw std::runtime_error("cannot set the CPU affinity");
 }
 
 class server_process {
@@ -148,13 +148,13 @@ public:
         int to_server[2];
         int from_server[2];
         if (pipe2(to_server, O_CLOEXEC) != 0 || pipe2(from_server, O_CLOEXEC) != 0) {
-            throw std::runtime_error("cannot make pipes");
+            throw std::runtime_error("cannot create pipes");
         }
         started_ = clock_type::now();
         pid_ = fork();
         if (pid_ < 0) throw std::runtime_error("cannot fork");
         if (pid_ == 0) {
-            prctl(PR_SET_PDEATHSIG, SIGKILL);  // a load that is killed leaves no server behind
+            prctl(PR_SET_PDEATHSIG, SIGKILL);  // do not leave the server behind if this process is killed
             bind_to(wanted.server_cpu);
             signal(SIGPIPE, SIG_DFL);
             dup2(to_server[0], STDIN_FILENO);
@@ -167,8 +167,8 @@ public:
         close(from_server[1]);
         write_end = to_server[1];
         read_end = from_server[0];
-        // Only our own end becomes non-blocking: each end of a pipe has its own flags. A server that stops reading
-        // must not stop us from taking its answers.
+        // Only our own end becomes non-blocking: each end of a pipe has its own flags. A server that stops reading must
+        // not prevent us from reading its responses.
         fcntl(write_end, F_SETFL, fcntl(write_end, F_GETFL) | O_NONBLOCK);
     }
 
@@ -185,7 +185,7 @@ public:
     pid_t pid() const { return pid_; }
     clock_type::time_point started() const { return started_; }
 
-    /// Ends the input and waits for the exit; the status as a shell would say it.
+    /// Closes the input and waits for the exit. Returns the status in shell convention.
     int finish() {
         close(write_end);
         int status = 0;
@@ -211,7 +211,7 @@ public:
     load(server_process& server, const options& wanted)
         : server_(server), wanted_(wanted), request_(wanted.speaks), input_(std::size_t{1} << 20) {}
 
-    /// Opens the session and makes one call; the times are counted from before the fork.
+    /// Initializes the session and makes one call; times are measured from before the fork.
     void open() {
         if (wanted_.speaks == era::legacy) {
             output_ = initialize_line;
@@ -225,7 +225,7 @@ public:
         if (wanted_.speaks != era::legacy) first_answer_seconds = first_call_seconds;
     }
 
-    /// Makes `calls` calls with `in_flight` of them waiting at any time; every one is answered when this returns.
+    /// Makes `calls` calls with `in_flight` of them pending at any time. All are answered when this returns.
     void run(std::int64_t calls, std::int64_t in_flight) {
         const std::int64_t base = next_id_;
         answered_.assign(static_cast<std::size_t>(calls), false);
@@ -235,7 +235,7 @@ public:
         while (done < calls) {
             for (; sent < calls && sent - done < in_flight; ++sent) request_.append_to(output_, base + sent);
             done += take(base, next_line());
-            // Everything that came with the same read is taken before the next requests are written.
+            // All responses of one read are processed before the next requests are written.
             for (std::string_view line; held_line(line);) done += take(base, line);
             if (done >= next_sample) {
                 samples.emplace_back(done, bench::memory_of(server_.pid()).resident_kb);
@@ -256,7 +256,7 @@ private:
         throw std::runtime_error(what + ": " + std::string(line.substr(0, 300)));
     }
 
-    /// Checks one line; 1 if it answers a call, 0 if it is a notification.
+    /// Checks one line. Returns 1 for a response to a call, 0 for a notification.
     std::int64_t take(std::int64_t base, std::string_view line) {
         const auto id_text = after_key(line, "\"id\"");
         if (id_text.empty()) {
@@ -274,7 +274,7 @@ private:
         if (answered_[static_cast<std::size_t>(slot)]) fail("a second answer for the same id", line);
         answered_[static_cast<std::size_t>(slot)] = true;
 
-        // The key "text" is also the value of "type", so look for the value; in the echoed request it stands alone.
+        // "text" is also a value of "type", so search for the expected value; in the echoed request it stands alone.
         char expected[16 + 2];
         expected[0] = '"';
         std::copy(text_prefix.begin(), text_prefix.end(), expected + 1);
@@ -297,7 +297,7 @@ private:
         return true;
     }
 
-    /// The next line, after writing what is waiting. The view holds until the next call.
+    /// The next line, after writing pending requests. The view is valid until the next call.
     std::string_view next_line() {
         flush();
         std::string_view line;
@@ -305,11 +305,11 @@ private:
             std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
             end_ -= begin_;
             begin_ = 0;
-            if (end_ == input_.size()) throw std::runtime_error("a line longer than the buffer");
+            if (end_ == input_.size()) throw std::runtime_error("line longer than the buffer");
             if (!output_.empty()) wait_for_either();
             const auto got = ::read(server_.read_end, input_.data() + end_, input_.size() - end_);
             if (got == 0) throw std::runtime_error("the server closed its output");
-            if (got < 0) throw std::runtime_error(errno == EINTR ? "the deadline has passed" : std::strerror(errno));
+            if (got < 0) throw std::runtime_error(errno == EINTR ? "timeout" : std::strerror(errno));
             end_ += static_cast<std::size_t>(got);
         }
         return line;
@@ -326,17 +326,17 @@ private:
         }
     }
 
-    /// Returns when something can be read; goes on writing meanwhile.
+    /// Returns when input is available; continues writing meanwhile.
     void wait_for_either() {
         for (;;) {
             pollfd both[2] = {{server_.read_end, POLLIN, 0}, {server_.write_end, POLLOUT, 0}};
-            if (::poll(both, output_.empty() ? 1 : 2, -1) < 0) throw std::runtime_error("the deadline has passed");
+            if (::poll(both, output_.empty() ? 1 : 2, -1) < 0) throw std::runtime_error("timeout");
             if (both[1].revents != 0) flush();
             if (both[0].revents != 0) return;
         }
     }
 
-    server_process& server_;  // outlives the load
+    server_process& server_;  // must outlive this object
     const options& wanted_;
     request_template request_;
     std::int64_t next_id_ = first_id;
@@ -410,10 +410,10 @@ options parse(int argc, char** argv) {
     int at = 1;
     for (; at < argc && std::string_view(argv[at]) != "--"; at += 2) {
         const std::string_view name = argv[at];
-        if (at + 1 >= argc) throw std::invalid_argument(std::string(name) + " needs a value");
+        if (at + 1 >= argc) throw std::invalid_argument("missing value of " + std::string(name));
         const std::string value = argv[at + 1];
         if (name == "--era") {
-            if (value != "legacy" && value != "modern" && value != "raw") throw std::invalid_argument("no such era");
+            if (value != "legacy" && value != "modern" && value != "raw") throw std::invalid_argument("unknown era");
             out.speaks = value == "legacy" ? era::legacy : value == "modern" ? era::modern : era::raw;
         } else if (name == "--calls") {
             out.calls = std::stoll(value);
@@ -434,7 +434,7 @@ options parse(int argc, char** argv) {
         }
     }
     for (++at; at < argc; ++at) out.command.push_back(argv[at]);
-    if (out.command.empty()) throw std::invalid_argument("no command");
+    if (out.command.empty()) throw std::invalid_argument("missing command");
     if (out.calls < 1 || out.in_flight < 1 || out.calls + out.warm_up > 800'000'000) {
         throw std::invalid_argument("calls and in-flight must be at least 1, and all calls at most 800 million");
     }
@@ -454,7 +454,7 @@ int main(int argc, char** argv) {
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
-    // The alarm only interrupts the wait that is pending, which then reports the deadline: no SA_RESTART.
+    // The alarm only interrupts the pending wait, which then reports a timeout: no SA_RESTART.
     struct sigaction on_alarm{};
     on_alarm.sa_handler = [](int) {};
     sigaction(SIGALRM, &on_alarm, nullptr);

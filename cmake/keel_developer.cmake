@@ -1,4 +1,4 @@
-# What only a build of Keel itself has: warnings, sanitizers, a compiler cache, a fast linker, one folder of programs.
+# Settings for developing Keel: warnings, sanitizers, a compiler cache, a fast linker, one folder for all programs.
 include(CTest)
 
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
@@ -6,12 +6,12 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
 
 find_program(KEEL_CCACHE ccache)
 if(KEEL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # With precompiled headers the cache has to trust what the compiler says of them.
+    # With precompiled headers the cache must rely on the compiler's dependency output.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${KEEL_CCACHE})
     set(CMAKE_C_COMPILER_LAUNCHER ${KEEL_CCACHE})
 endif()
 
-# Flags that every program, test and library of ours is built with.
+# Flags of all our programs, tests and libraries.
 add_library(keel_developer INTERFACE)
 target_compile_options(
     keel_developer

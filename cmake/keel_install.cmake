@@ -12,16 +12,16 @@ endif()
 
 configure_package_config_file(cmake/keelConfig.cmake.in ${PROJECT_BINARY_DIR}/keelConfig.cmake
                               INSTALL_DESTINATION ${package_dir})
-# Before 1.0 a minor version may break things.
+# Before 1.0 a minor version may break compatibility.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/keelConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/keelConfig.cmake ${PROJECT_BINARY_DIR}/keelConfigVersion.cmake
         DESTINATION ${package_dir})
 
-# The prefix is written relative to the file, so that an installed tree can be moved.
+# The prefix is relative to the file, so that an installed tree can be moved.
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH prefix_from_pkgconfig /${pkgconfig_dir} /)
 string(REGEX REPLACE "/$" "" prefix_from_pkgconfig "${prefix_from_pkgconfig}")
-# Static libraries: the one that uses another comes first.
+# Static libraries in link order: a library precedes those that it uses.
 list(REVERSE libraries)
 list(TRANSFORM libraries PREPEND "-l" OUTPUT_VARIABLE library_flags)
 list(JOIN library_flags " " library_flags)

@@ -1,4 +1,5 @@
-# keel_library(<name> FOLDERS <folder under src/>...) makes the static library keel_<name>, known as keel::<name>.
+# keel_library(<name> FOLDERS <folder under src/>...) defines the static library keel_<name> with the alias
+# keel::<name>.
 function(keel_library name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS")
     list(TRANSFORM arg_FOLDERS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1/*.cpp" OUTPUT_VARIABLE patterns)
@@ -13,13 +14,13 @@ function(keel_library name)
         PRIVATE ${PROJECT_SOURCE_DIR}/src)
     # Boost is ours alone: an installed Keel must not ask its user for it.
     target_link_libraries(keel_${name} PRIVATE $<BUILD_INTERFACE:Boost::headers>)
-    # A plugin (of a database, an editor, a game) is a shared library, and must be able to contain Keel.
+    # Position-independent, so that a plugin (a shared library) can contain Keel.
     set_target_properties(keel_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
                                                   CXX_EXTENSIONS OFF)
     if(KEEL_DEVELOPER)
         target_link_libraries(keel_${name} PRIVATE $<BUILD_INTERFACE:keel_developer>)
-        # Half of the time of a build is spent on reading these. Only in our own builds: tests/headers asks the compiler,
-        # without this, whether each file includes what it uses.
+        # Parsing these headers takes half of the build time. Only in our own builds: tests/headers checks without them
+        # that each file includes what it uses.
         target_precompile_headers(keel_${name} PRIVATE <keel/server.hpp>)
     endif()
     set_property(GLOBAL APPEND PROPERTY KEEL_LIBRARIES keel_${name})

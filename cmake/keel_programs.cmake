@@ -1,5 +1,5 @@
-# Programs: the command, the examples, the benchmarks and the fuzz targets. A new file in one of those folders is a new
-# program (tools/keel is one program of many files).
+# Programs: the command, the examples, the benchmarks and the fuzz targets. Each file in those folders is a program,
+# except for tools/keel, which is one program of many files.
 
 # keel_program(<target> NAME <file name in bin/> SOURCES <file>... [LINK <target>...])
 function(keel_program target)
@@ -36,8 +36,8 @@ foreach(source IN LISTS example_sources)
     add_dependencies(keel_examples example_${name})
 endforeach()
 
-# `--target keel_bench` builds them; nothing else needs them. A file named *_bench.cpp is a Google Benchmark program, any
-# other stands alone. They may look inside the library.
+# Built by `--target keel_bench`; nothing else needs them. A file named *_bench.cpp is a Google Benchmark program, any
+# other has its own main. They may include internal headers.
 add_custom_target(keel_bench)
 if(TARGET keel_command)
     add_dependencies(keel_bench keel_command)
@@ -54,7 +54,7 @@ foreach(source IN LISTS bench_sources)
         continue()
     endif()
     if(source MATCHES "\\.c$")
-        # The floor we measure against knows nothing of Keel.
+        # The minimal server for comparison does not use Keel.
         add_executable(bench_${name} ${source})
         set_target_properties(bench_${name} PROPERTIES OUTPUT_NAME bench-${name})
         target_link_libraries(bench_${name} PRIVATE keel_developer)

@@ -1,10 +1,11 @@
-# Tests. Every folder under tests/ that is not listed as reserved is one doctest program made of its *.cpp files; every
-# tests/drive/test_*.py is a test that drives the built programs; the rest is registered one by one below.
+# Tests; see tests/README.md. Each folder under tests/ that is not reserved is one doctest program built from its *.cpp
+# files; each tests/drive/test_*.py is a test that drives the built programs; all other tests are registered one by one
+# below.
 #
-# Labels say where a test runs besides `release`:
+# Labels select the presets in which a test runs in addition to `release`:
 #   unit      doctest programs          asan
-#   gcc       those full of coroutines  gcc
-#   threads   whatever meets threads    tsan
+#   gcc       those with coroutines     gcc
+#   threads   those with threads        tsan
 #   drive     Python drivers            asan, unless release_only
 #   install   ways of using an installed or embedded Keel
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
@@ -12,7 +13,7 @@ find_path(KEEL_DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
 
 set(reserved_folders caller compile_fail conformance drive headers install lint subject support)
 set(thread_folders async client client_parts http lifecycle transport server)
-# g++ 12 miscompiles some coroutines: what it compiles right elsewhere it compiles right here.
+# g++ 12 miscompiles some coroutines, so test the folders with the most of them.
 set(gcc_folders async client lifecycle server)
 
 # Helpers for all tests (tests/support/*.cpp) and doctest's own main.
@@ -22,8 +23,8 @@ target_include_directories(keel_test_support PUBLIC tests src)
 target_include_directories(keel_test_support SYSTEM PUBLIC ${KEEL_DOCTEST_INCLUDE_DIR})
 target_link_libraries(keel_test_support PUBLIC keel::keel keel_developer Boost::headers)
 set_target_properties(keel_test_support PROPERTIES CXX_EXTENSIONS OFF)
-# Tests are compiled five times and run for seconds: what counts is how fast they compile. The library they test is
-# optimised as usual.
+# Tests are compiled five times and run for seconds, so compile time matters most. The library itself is optimized as
+# usual.
 target_compile_options(keel_test_support PUBLIC -O0)
 target_compile_definitions(keel_test_support PUBLIC DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
 set_source_files_properties(tests/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
@@ -35,11 +36,11 @@ add_custom_target(keel_gcc_tests)
 
 file(GLOB test_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/tests tests/*)
 list(REMOVE_ITEM test_folders ${reserved_folders})
-set(test_source "/test_[^/]*\\.cpp$|_tests?\\.cpp$")
+set(test_source "_test\\.cpp$")
 foreach(folder IN LISTS test_folders)
     file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*.cpp)
     if(folder STREQUAL "explore")
-        # Built below, apart from its tests.
+        # Built below, separately from its tests.
         list(FILTER sources INCLUDE REGEX "${test_source}")
     endif()
     if(NOT sources)
@@ -48,7 +49,7 @@ foreach(folder IN LISTS test_folders)
     add_executable(test_${folder} ${sources})
     target_link_libraries(test_${folder} PRIVATE keel_test_support)
     set_target_properties(test_${folder} PROPERTIES OUTPUT_NAME test-${folder} CXX_EXTENSIONS OFF)
-    if(NOT folder MATCHES "^(explore|rpc)$")  # these speak of the core alone, and have a harness of their own
+    if(NOT folder MATCHES "^(explore|rpc)$")  # these test only the core and have their own harness
         target_precompile_headers(test_${folder} REUSE_FROM keel_test_support)
     endif()
     add_dependencies(keel_unit_tests test_${folder})
@@ -65,24 +66,24 @@ foreach(folder IN LISTS test_folders)
     set_tests_properties(${folder} PROPERTIES LABELS "${labels}" TIMEOUT 600)
 endforeach()
 
-if(TARGET test_tls)  # its other end is OpenSSL itself
+if(TARGET test_tls)  # the test peer uses OpenSSL directly
     target_link_libraries(test_tls PRIVATE OpenSSL::SSL OpenSSL::Crypto)
 endif()
 
-# The server that drivers can hold at every point of a call.
+# A server that drivers can stop at every point of a call.
 file(GLOB subject_sources CONFIGURE_DEPENDS tests/subject/*.cpp)
 keel_program(test_subject NAME test-subject SOURCES ${subject_sources})
 add_dependencies(keel_unit_tests test_subject)
 add_dependencies(keel_thread_tests test_subject)
 
-# The client that drivers lead against servers of every kind.
+# A client that drivers control.
 file(GLOB caller_sources CONFIGURE_DEPENDS tests/caller/*.cpp)
 keel_program(test_caller NAME test-caller SOURCES ${caller_sources} LINK Boost::headers)
 add_dependencies(keel_unit_tests test_caller)
 add_dependencies(keel_thread_tests test_caller)
 
-# The explorer: a program and tests, both over a copy of the peer's core in which bugs can be planted. Objects, not an
-# archive: so its copy is linked whole, and the library's own is left out.
+# The explorer: a program and tests, both with a copy of the peer's core in which bugs can be planted. An object
+# library, so that this copy is linked completely and replaces the library's own.
 file(GLOB explorer_sources CONFIGURE_DEPENDS tests/explore/*.cpp)
 list(FILTER explorer_sources EXCLUDE REGEX "${test_source}|/explore_main\\.cpp$")
 if(explorer_sources)
@@ -113,10 +114,10 @@ function(keel_python_test name)
                    TIMEOUT ${arg_TIMEOUT})
 endfunction()
 
-# A driver says in a comment line of its own where it runs and how long it may take, if not as usual:
+# Comment lines in a driver set its labels and timeout, if they differ from the default:
 #   # ctest-labels: threads release_only serial
 #   # ctest-timeout: 900
-# `serial` keeps it away from other tests (it measures memory or time).
+# `serial` runs it alone, because it measures memory or time.
 file(GLOB drivers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} tests/drive/test_*.py)
 foreach(driver IN LISTS drivers)
     cmake_path(GET driver STEM name)
@@ -140,25 +141,25 @@ foreach(driver IN LISTS drivers)
     endif()
 endforeach()
 
-# The official suite, against a server with every fixture it asks for.
+# The official conformance suite against a server with all its fixtures.
 if(TARGET conformance_server)
     keel_python_test(conformance-server SCRIPT tests/conformance/run.py LABELS drive release_only TIMEOUT 900)
     keel_python_test(conformance-fixtures SCRIPT tests/conformance/test_fixtures.py LABELS drive)
     keel_python_test(conformance-score SCRIPT tests/conformance/test_score.py LABELS source)
 endif()
 
-# And with a client that does everything it asks for.
+# The official conformance suite against a client with all its scenarios.
 if(TARGET conformance_client)
     keel_python_test(conformance-client SCRIPT tests/conformance/run_client.py LABELS drive release_only TIMEOUT 900)
     keel_python_test(conformance-client-alone SCRIPT tests/conformance/test_client.py LABELS drive)
 endif()
 
-# `./dev run --once`, as the newcomer types it.
+# `./dev run --once`.
 if(TARGET keel_command)
     keel_python_test(demo-once SCRIPT tools/dev/try_demo.py ARGS --once LABELS drive)
 endif()
 
-# An example that can check itself does so when called with --self-test (a first comment line "// self-test" says so).
+# An example with the comment line "// self-test" tests itself when called with --self-test.
 foreach(source IN LISTS example_sources)
     cmake_path(GET source STEM name)
     file(STRINGS ${source} marker REGEX "^// self-test" LIMIT_COUNT 1)
@@ -183,15 +184,15 @@ if(header_sources)
     set_target_properties(keel_headers_alone PROPERTIES CXX_EXTENSIONS OFF)
 endif()
 
-# Folders that promise no I/O include no Asio; heavy libraries appear in no public header.
+# Folders without I/O include no Asio header; heavy libraries appear in no public header.
 keel_python_test(
     layers
     SCRIPT tests/headers/check_layers.py
     ARGS --compiler ${CMAKE_CXX_COMPILER}
     LABELS source)
 
-# What must not compile is a test too: each tests/compile_fail/*.cpp says in "// expect: ..." lines which words the
-# compiler must answer with.
+# Code that must not compile: the "// expect: ..." lines of each tests/compile_fail/*.cpp are parts of the expected
+# error message.
 file(GLOB compile_fail_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} tests/compile_fail/*.cpp)
 foreach(source IN LISTS compile_fail_sources)
     cmake_path(GET source STEM name)
@@ -203,13 +204,13 @@ foreach(source IN LISTS compile_fail_sources)
         LABELS source)
 endforeach()
 
-# The check for the coroutine trap of g++ 12 finds what it must find and nothing else.
+# The check for the coroutine trap of g++ 12 finds all marked lines and no others.
 find_program(KEEL_CLANG_QUERY clang-query-19)
 if(KEEL_CLANG_QUERY)
     keel_python_test(coroutine_trap SCRIPT tools/dev/find_coroutine_trap ARGS --self-test LABELS source)
 endif()
 
-# Ways of using Keel from another project, each with the ten-line server, built and then called once.
+# The ten-line server, built in each way of using Keel from another project, and called once.
 if(KEEL_INSTALL AND NOT KEEL_SANITIZE)
     set(stage ${PROJECT_BINARY_DIR}/install_test)
     add_test(NAME install-tree COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${stage}/prefix)

@@ -1,7 +1,7 @@
-// A client and whatever a server may say: each call ends exactly once, and nothing is left behind.
+// A client with an arbitrary server: each call ends exactly once, and nothing leaks.
 //
-// The first byte is the revision, the second the call. Then lines: one that begins with '{' comes as it is, '<' ends the input,
-// '.' lets a minute pass, anything else is the result of the request that was written last.
+// The first byte selects the revision, the second the call. Then lines: a line that begins with '{' is sent unchanged,
+// '<' ends the input, '.' advances the clock by a minute, anything else is sent as the result of the last request.
 
 #include "client/link.hpp"
 #include "support/manual_loop.hpp"
@@ -59,7 +59,7 @@ struct script_connector final : client_side::connector {
     std::shared_ptr<test::script> wire;
 };
 
-/// What a task does to be counted.
+/// Wraps a task to count its end.
 template <class T>
 struct run {
     run(test::manual_loop& l, task<T> work) : line(l) {
@@ -159,7 +159,7 @@ private:
             else answer(line);
             loop_->run();
         }
-        // However it went, no call is without an end when its time is over: connecting, pages and rounds included.
+        // Whatever happened, each call has ended after its timeout, including connecting, pages and rounds.
         loop_->advance(10min);
         require(here.ends == 1);
     }
@@ -168,7 +168,7 @@ private:
         connector_->wire->feed(std::move(line) + "\n");
         loop_->run();
     }
-    /// To the last request that was written.
+    /// Responds to the last request.
     void answer(std::string_view result) {
         for (std::string_view rest = written_ += connector_->wire->take_output(); !rest.empty();) {
             const std::size_t end = std::min(rest.find('\n'), rest.size());

@@ -1,5 +1,5 @@
-// Bytes of a connection: however they are cut, the same requests come out, or the same refusal; what comes out keeps
-// the promises of the reader; and what is kept is bounded by the limits.
+// The bytes of a connection, split in different ways, give the same requests or the same error. The requests satisfy
+// the reader's guarantees, and memory stays within the limits.
 
 #include "http/media_type.hpp"
 #include "http/origin_check.hpp"
@@ -23,7 +23,7 @@ constexpr reader_limits small = {.max_head = 400, .max_target = 100, .max_header
 
 void add(std::string& out, std::string_view text) { out.append(std::to_string(text.size())).append(":").append(text); }
 
-/// All that can be seen of a request, having looked at what must hold.
+/// All observable properties of a request, after checking the invariants.
 void describe(std::string& out, const request& r) {
     require(!r.method.empty() && r.path.starts_with('/') && r.minor <= 1);
     require(r.body.size() <= small.max_body && r.headers.size() <= small.max_headers);
@@ -51,7 +51,7 @@ void describe(std::string& out, const request& r) {
     out.append(fine ? "+" : "-");
 }
 
-/// Reads a connection in pieces, each in memory of its own. `cuts` says how long they are; none: one piece.
+/// Reads a connection in pieces, each in its own allocation. `cuts` are their lengths; empty: one piece.
 std::string read_connection(std::string_view bytes, std::string_view cuts) {
     request_reader reader(small);
     std::string out;
@@ -75,7 +75,7 @@ std::string read_connection(std::string_view bytes, std::string_view cuts) {
         }
         require(rest.empty() &&
                 reader.memory() <= 2 * small.max_head + 2 * small.max_body + 2 * small.max_headers * sizeof(header));
-        reader.release_memory();  // takes nothing from a request that is being read
+        reader.release_memory();  // must not affect a request that is being read
     }
     if (reader.at() == state::refused) {
         require(reader.why().status >= 400 && *reader.why().reason != '\0');
@@ -90,7 +90,7 @@ std::string read_connection(std::string_view bytes, std::string_view cuts) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view input(reinterpret_cast<const char*>(data), size);
-    // The last bytes say where to cut.
+    // The last bytes determine the cuts.
     const std::size_t cuts = std::min<std::size_t>(4, size);
     const std::string_view bytes = input.substr(0, size - cuts);
     const std::string whole = read_connection(bytes, {});

@@ -1,5 +1,5 @@
-// Bytes of a server: however they are cut, the same responses come out, or the same complaint; what comes out keeps the
-// promises of the reader; what is kept is bounded; and no redirection leads to another host.
+// The bytes of a server, split in different ways, give the same responses or the same error. The responses satisfy the
+// reader's guarantees, memory is bounded, and no redirect leads to another host.
 
 #include "http_client/redirect.hpp"
 #include "http_client/response_reader.hpp"
@@ -29,12 +29,12 @@ void check_redirection(std::string_view location) {
     if (!to) return;
     require(to->host == from.host && (to->secure || to->port == from.port) && to->authorization.empty());
     require(to->target.starts_with('/') && is_request_target(to->target) && to->target.find('#') == std::string::npos);
-    // What it is shown as is what it is.
+    // The text form has the same meaning.
     const url_parts again = url_parts::parse(to->origin() + to->target);
     require(again.same_origin(*to) && again.target == to->target);
 }
 
-/// All that can be seen of a head, having looked at what must hold.
+/// All observable properties of a head, after checking the invariants.
 void describe(std::string& out, const response_reader& r) {
     require(r.status() >= 200 && r.status() <= 999);
     std::size_t lengths = 0;
@@ -54,7 +54,7 @@ void describe(std::string& out, const response_reader& r) {
     require(codings == 0 || (codings == 1 && lengths == 0));
 }
 
-/// Reads responses in pieces, each in memory of its own. `cuts` says how long they are; none: one piece.
+/// Reads responses in pieces, each in its own allocation. `cuts` are their lengths; empty: one piece.
 std::string read_all(std::string_view bytes, response_reader::request_kind kind, std::string_view cuts) {
     response_reader reader(max_head);
     reader.start(kind);
@@ -106,7 +106,7 @@ std::string read_all(std::string_view bytes, response_reader::request_kind kind,
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     std::string_view input(reinterpret_cast<const char*>(data), size);
-    // The last bytes say where to cut, and what was asked.
+    // The last bytes determine the cuts and the request.
     const std::size_t cuts = std::min<std::size_t>(4, size);
     const std::string_view bytes = input.substr(0, size - cuts);
     const std::string_view where = input.substr(size - cuts);

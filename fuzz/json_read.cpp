@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-// Whatever can be read can be copied and written, and what was written reads as the same value again.
+// Every value that can be read can be copied and written, and is read back as the same value.
 
 namespace {
 
@@ -17,7 +17,7 @@ void require(bool holds) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace keel;
-    static json::document source;  // used again and again, as by a connection
+    static json::document source;  // reused, as by a connection
     const std::string_view text(reinterpret_cast<const char*>(data), size);
 
     const json::value* read = source.read(text, {.max_depth = 64});

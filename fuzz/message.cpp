@@ -1,5 +1,5 @@
-// Lines from a peer: whatever they are, the decoder says what they are, the peer says only what it may, and what it
-// writes can be read.
+// Lines from a peer: the decoder classifies any line, the peer sends only allowed messages, and its messages can be
+// read.
 
 #include "rpc/message.hpp"
 #include "rpc/peer_core.hpp"
@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_id(rpc::look_at(text).id);
 
     static json::document document;
-    bool may_answer = true;  // what cannot be read is answered without an id
+    bool may_answer = true;  // an unreadable line is answered without an id
     if (const json::value* v = document.read(text)) {
         const rpc::message m = rpc::classify(*v);
         check_id(m.id);

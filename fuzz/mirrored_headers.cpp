@@ -1,5 +1,5 @@
-// Mirrored headers: what we encode is a header and is decoded to what it was; nothing else stands for it; and whatever
-// schema and arguments come, what we would send is what we accept.
+// Mirrored headers: an encoded text is a valid header and is decoded to the same text; no other header matches it; and
+// for any schema and arguments, the server accepts the headers that the client sends.
 
 #include "protocol/mirrored_headers.hpp"
 
@@ -28,11 +28,11 @@ void check_text(std::string_view text) {
     require(decode_mirrored(header).has_value() == utf8);
     if (utf8) require(decode_mirrored(header) == text && mirrors(header, text));
 
-    // The bytes as a header that somebody sent.
+    // The bytes as a received header.
     if (const std::optional<std::string> decoded = decode_mirrored(text)) {
         require(json::is_utf8(*decoded) && mirrors(text, *decoded));
         require(decode_mirrored(encode_mirrored(*decoded)) == decoded);
-        // An encoded text has one form alone.
+        // An encoded text has only one form.
         if (text != *decoded && !decoded->empty() && encode_mirrored(*decoded) != *decoded)
             require(encode_mirrored(*decoded) == text);
     } else {
@@ -40,7 +40,7 @@ void check_text(std::string_view text) {
     }
 }
 
-/// The headers that a client sends with these arguments; what can have none is left out.
+/// The headers that a client sends with these arguments; values without a header form are omitted.
 std::map<std::string, std::string> headers_for(const std::vector<mirrored_parameter>& parameters,
                                                const json::value& arguments, bool& all) {
     std::map<std::string, std::string> out;

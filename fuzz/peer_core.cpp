@@ -1,7 +1,7 @@
-// The peer's state machine, fed whatever sequence of events the bytes spell, with the checks of the explorer: the first
-// byte chooses the setting, the second how it ends, each further one what happens next.
+// The peer's state machine with a sequence of events from the bytes, and the checks of the explorer: the first byte
+// selects the settings, the second how it ends, each further one the next event.
 
-// The explorer's sources, over the library's own core and not the copy in which bugs can be planted.
+// The explorer's sources with the library's own core, not the copy with planted bugs.
 #include "explore/event.cpp"
 #include "explore/world.cpp"
 #include "explore/world_checks.cpp"

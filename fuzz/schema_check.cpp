@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <string_view>
 
-// A schema and a value, one text each, with a newline between them. Whatever they are, the schema is made ready or
-// refused with a reason, the value is accepted or refused with a reason, and both ways of asking agree.
+// A schema and a value, with a newline between them. The schema is compiled or rejected with a reason, the value is
+// accepted or rejected with a reason, and both ways of validation agree.
 
 namespace {
 
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(ready.check(*value, error, "arguments") == fits);
     require(fits == error.text.empty());
     require(fits == error.path.empty());
-    // What was accepted borrowed is accepted owned.
+    // A value accepted as borrowed is also accepted as owned.
     require(ready.accepts(json::value(*value)) == fits);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-// A regular expression and a text. What the translation accepts, RE2 accepts too or refuses with a reason.
+// A regular expression and a text. RE2 accepts a translated expression or rejects it with a reason.
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using namespace keel;
@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (why.empty()) std::abort();
         return 0;
     }
-    // What is usable is an expression, whoever asks.
+    // A usable pattern is also a valid regular expression.
     if (!validation::is_regular_expression(expression)) std::abort();
     made->found_in(rest);
     return 0;

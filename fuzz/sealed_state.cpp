@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-// Nothing that comes from outside opens; what we sealed opens, and not after any change of its text. The digest of
-// parameters is the same after they were written and read again.
+// Foreign text does not open. A sealed state opens, but not after any change of its text. The digest of parameters does
+// not change after writing and reading them.
 
 namespace {
 

@@ -1,5 +1,5 @@
-// Event streams: whatever comes, however it is cut, the reader makes the same of it; and what our writer has written is
-// read back as it was.
+// Event streams: the reader gives the same events however the bytes are split, and reads back what our writer has
+// written.
 
 #include "http/sse_reader.hpp"
 #include "http/sse_writer.hpp"
@@ -58,7 +58,7 @@ std::string without(std::string_view text, std::string_view what) {
     return out;
 }
 
-/// The same stream from somebody who ends lines in another way.
+/// The same stream with other line ends.
 std::string with_line_ends(std::string_view stream, std::string_view end) {
     std::string out;
     for (char c : stream) {
@@ -88,7 +88,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(read_stream(bytes, std::string_view("\0", 1), small) == whole);
     if (cuts != 0) require(read_stream(bytes, input.substr(size - cuts), small) == whole);
 
-    // The same bytes as the parts of events.
+    // The same bytes as the fields of events.
     const std::string_view id = bytes.substr(0, bytes.size() / 4);
     const std::string_view event = bytes.substr(id.size(), bytes.size() / 4);
     const std::string_view text = bytes.substr(id.size() + event.size());

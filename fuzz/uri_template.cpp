@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-// The first line is a template, the second a URI. Whatever matches has values that are text; without operators that
-// let reserved characters through, expanding them gives a URI that matches in the same way.
+// The first line is a template, the second a URI. The values of a match are UTF-8; without operators that allow
+// reserved characters, expanding them gives a URI that matches in the same way.
 
 namespace {
 
@@ -20,10 +20,10 @@ void require(bool holds) {
     if (!holds) std::abort();
 }
 
-/// Without {+x} and {#x}, where escapes are lost, and without exploded variables, whose items are joined.
+/// Without {+x} and {#x}, which lose escapes, and without exploded variables, whose items are joined.
 bool is_reversible(std::string_view text) { return text.find_first_of("+#*") == std::string_view::npos; }
 
-/// How often variables are used.
+/// The number of variable uses.
 std::size_t uses_in(std::string_view text) {
     std::size_t uses = 0;
     bool inside = false;
@@ -42,11 +42,11 @@ void check(const uri_template& t, std::string_view uri) {
         if (value == ".." || value == "." || value.starts_with('/')) require(is_path_traversal(value));
     }
     if (!is_reversible(t.text())) return;
-    // Not always the same values: "{x}A{y}" finds others in "bAA1" than in "b%41A1", where only one A is the literal.
+    // The values may differ: "{x}A{y}" finds others in "bAA1" than in "b%41A1", where only one A is the literal.
     const std::string again = t.expand(template_values(values->begin(), values->end()));
     if (again.size() > uri_template::max_uri_size) return;
     const auto same = t.match(again);
-    require(same || uses_in(t.text()) != t.variables().size());  // repeated ones may take too many steps
+    require(same || uses_in(t.text()) != t.variables().size());  // repeated variables may exceed the step limit
     if (same) require(t.expand(template_values(same->begin(), same->end())) == again);
 }
 

@@ -10,7 +10,7 @@ OWN_NODE = "node@22"  # where the machine's Node.js is older: the same program, 
 
 
 class Unavailable(Exception):
-    """The packages cannot be had on this machine; the text says why."""
+    """The packages cannot be installed; the text is the reason."""
 
 
 def _major(node):
@@ -24,7 +24,7 @@ def _major(node):
 def _npm(folder, *arguments):
     npm = shutil.which("npm")
     if npm is None:
-        raise Unavailable("npm is not on this machine")
+        raise Unavailable("npm is not installed")
     done = subprocess.run(
         [npm, *arguments, "--no-audit", "--no-fund", "--loglevel=error"],
         cwd=folder,
@@ -54,5 +54,5 @@ def install(folder):
     if _major(own) < OLDEST_NODE:
         _npm(folder, "install", "--no-save", OWN_NODE)
     if _major(own) < OLDEST_NODE:
-        raise Unavailable(f"Node.js {OLDEST_NODE} or newer is needed and {OWN_NODE} does not start")
+        raise Unavailable(f"Node.js {OLDEST_NODE} or newer is required, and {OWN_NODE} does not start")
     return str(own)

@@ -31,7 +31,7 @@ await client.connect(transport);
 async function inTurn(count) {
     for (let i = 0; i < count; i++) {
         const result = await client.callTool({ name: 'echo', arguments: { text: 'hello' } });
-        if (result.content[0].text !== 'hello') throw new Error('a wrong answer');
+        if (result.content[0].text !== 'hello') throw new Error('unexpected result');
     }
 }
 const sideBySide = (count) => Promise.all(Array.from({ length: inFlight }, () => inTurn(Math.ceil(count / inFlight))));

@@ -1,7 +1,7 @@
 // JSON to described values.
 //
-// Nothing is kept about the path while all is well. When something does not fit, the innermost function says why and
-// each one on the way out puts its own step in front of the path.
+// The path is not tracked while values are valid. If a value is invalid, the innermost function sets the reason, and
+// each caller prepends its own step to the path.
 
 #include <keel/describe.hpp>
 
@@ -19,10 +19,10 @@ namespace detail {
 
 namespace {
 
-/// The error, if there is one, and what has been spent on alternatives of variants. A peer that nests them can make each
-/// level be read again for each level above it, so reading again is paid for: by what has been read once, and then some.
+/// The error, if any, and the work spent on alternatives of variants. With nested variants a peer could make each level
+/// be decoded again for each level above it, so repeated decoding is limited in proportion to the size of the input.
 struct progress : decode_error {
-    unsigned retries = 0;  // second and further alternatives that we are in
+    unsigned retries = 0;  // second and further alternatives that are being tried
     std::uint64_t spare = 1'000'000;
 
     bool pay() noexcept {
@@ -35,18 +35,18 @@ struct progress : decode_error {
 
 bool decode_any(const type_table&, const json::value&, void* into, progress&);
 
-// ---- what is said when it does not fit ----
+// ---- error messages ----
 
 std::string shortened(std::string_view text, std::size_t most) {
     if (text.size() <= most) return std::string(text);
-    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;  // not within a character
+    while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;  // do not split a character
     return std::string(text.substr(0, most)) + "…";
 }
 
-/// Text of the peer's, quoted and short enough for a message.
+/// Text from the peer, quoted and truncated.
 std::string shown(std::string_view text) {
     std::string out;
-    return json::write_string(out, shortened(text, 64)) ? out : "(not UTF-8)";
+    return json::write_string(out, shortened(text, 64)) ? out : "(invalid UTF-8)";
 }
 
 bool is_word(std::string_view key) noexcept {
@@ -92,7 +92,7 @@ std::string words_for(const type_table& t) {
             std::string words;
             for (std::size_t i = 0; i < t.count; ++i) {
                 const std::string word = words_for(*t.alternatives[i]);
-                if (i != 0 && words.find(word) != std::string::npos) continue;  // two objects are one word
+                if (i != 0 && words.find(word) != std::string::npos) continue;  // name each kind once
                 if (i != 0) words += " or ";
                 words += word;
             }
@@ -121,14 +121,14 @@ bool decode_integer(const type_table& t, const json::value& v, void* into, progr
         store_bits(t, into, static_cast<std::uint64_t>(*n));
         return true;
     }
-    if (const auto n = v.if_uint()) {  // beyond int64
+    if (const auto n = v.if_uint()) {  // above the range of int64
         if (*n > largest(t)) return out_of_range(e, t, v);
         store_bits(t, into, *n);
         return true;
     }
     const auto real = v.if_double();
     if (!real) return wrong_kind(e, t, v);
-    if (!std::isfinite(*real)) return fail(e, "expected integer, found a number that is not finite");
+    if (!std::isfinite(*real)) return fail(e, "expected integer, found NaN or infinity");
     if (std::trunc(*real) != *real) return fail(e, "expected integer, found " + json::to_string(v));
     // 2^63 and 2^64 are exact as doubles, their predecessors are not: compare with "less than".
     if (t.is_signed) {
@@ -262,7 +262,7 @@ bool may_be(const type_table& t, const json::value& v) noexcept {
     return false;
 }
 
-/// No alternative is possible. Where they have tags, those are what the peer got wrong.
+/// No alternative has the right type. If the alternatives have tags, the error is about the tag.
 bool no_alternative(const type_table& t, const json::value& v, progress& e) {
     std::string_view tag;
     std::string names;
@@ -282,8 +282,8 @@ bool no_alternative(const type_table& t, const json::value& v, progress& e) {
     return false;
 }
 
-/// The first alternative that fits wins. If only one is of the right kind, its complaint is the useful one. An object
-/// with the tag of an alternative is that one, or wrong.
+/// The first alternative that matches is used. If only one has the right JSON type, its error is reported. An object
+/// with the tag of an alternative must match that alternative.
 bool decode_variant(const type_table& t, const json::value& v, void* into, progress& e) {
     bool tagged = false;
     for (std::size_t i = 0; v.is_object() && i < t.count; ++i) {
@@ -298,15 +298,15 @@ bool decode_variant(const type_table& t, const json::value& v, void* into, progr
         if (tried != 0) --e.retries;
         if (fits) return true;
         if (tried++ != 0) all += "; ";
-        all += shortened(e.message(), 200);  // complaints about variants in variants would double at each level
+        all += shortened(e.message(), 200);  // otherwise the text would double at each level of nested variants
     }
     if (tried == 0) return no_alternative(t, v, e);
-    return tried == 1 ? false : fail(e, "fits no alternative (" + all + ")");
+    return tried == 1 ? false : fail(e, "matches no alternative (" + all + ")");
 }
 
 bool decode_self(const type_table& t, const json::value& v, void* into, progress& e) {
     if (t.self->decode(v, into, e)) return true;
-    // It speaks of what it was given; a path of its own goes on from ours.
+    // The error is relative to the value: append its path to ours.
     if (!e.path.empty() && e.path[0] != '[' && e.path[0] != '.') e.path.insert(0, 1, '.');
     return false;
 }
@@ -348,7 +348,7 @@ bool decode_object(const struct_table& table, const type_table& t, const json::v
         *rest = nullptr;
     }
     std::uint64_t seen = 0;
-    std::size_t next = 0;  // members usually come in the order of the fields
+    std::size_t next = 0;  // members usually arrive in the order of the fields
     for (const json::member& m : v.members()) {
         const std::string_view key = m.key();
         std::size_t tried = 0;
@@ -373,7 +373,7 @@ bool decode_object(const struct_table& table, const type_table& t, const json::v
 }
 
 bool decode_any(const type_table& t, const json::value& v, void* into, progress& e) {
-    if (!e.pay()) return fail(e, "too many ways to read this");
+    if (!e.pay()) return fail(e, "too many combinations of variant alternatives");
     switch (t.kind) {
         case shape::null: return v.is_null() || wrong_kind(e, t, v);
         case shape::boolean:
@@ -392,7 +392,7 @@ bool decode_any(const type_table& t, const json::value& v, void* into, progress&
             return wrong_kind(e, t, v);
         case shape::enumeration: return decode_enum(t, v, into, e);
         case shape::nullable:
-            // An optional value holds the null that was there: only so it differs from nothing.
+            // An optional json::value holds the null itself, so that it differs from a missing member.
             if (v.is_null() && t.element->kind != shape::any) {
                 t.nullable->reset(into);
                 return true;

@@ -1,4 +1,4 @@
-// Described values to JSON: as a value, and as text.
+// Described values to JSON: as a json::value, and as text.
 
 #include <keel/describe.hpp>
 
@@ -8,7 +8,7 @@ namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 
-// The accessors take what they may change; here nothing is changed.
+// The accessors take a non-const pointer; encoding changes nothing.
 void* reachable(const void* p) noexcept { return const_cast<void*>(p); }
 
 const void* element_at(const void* first, std::size_t i, const type_table& element) noexcept {
@@ -30,20 +30,20 @@ bool is_empty(const field& f, const void* member) {
     }
 }
 
-/// Absent members are left out; absent elements are null.
+/// Absent members are omitted; absent elements are null.
 bool absent(const field& f, const void* member) {
     if (f.type->kind == shape::nullable) return content_of(*f.type, member) == nullptr;
     return f.notes.omit_empty && is_empty(f, member);
 }
 
-/// The only element of a list that is written without brackets then; else nullptr.
+/// The only element of a list that is encoded without an array, or nullptr.
 const void* lone_element(const field& f, const void* member) noexcept {
     if (!f.notes.one_or_many) return nullptr;
     const auto [first, count] = f.type->list->elements(reachable(member));
     return count == 1 ? first : nullptr;
 }
 
-/// What was collected as the rest may not hide what the struct says itself.
+/// Members collected in `rest` must not override members of the struct.
 bool is_known(const struct_table& table, std::string_view key) noexcept {
     if (!table.tag.empty() && key == table.tag) return true;
     for (std::size_t i = 0; i < table.count; ++i) {
@@ -126,8 +126,9 @@ json::value encode(const type_table& t, const void* from, const encode_filter* f
         case shape::string: return *static_cast<const std::string*>(from);
         case shape::enumeration: {
             const enum_name* name = name_of_value(t, from);
-            // A value without a name has no place in JSON either; `write_json` refuses it.
-            if (name == nullptr) throw json::error("an enum holds a value that its description does not name");
+            // `write_json` returns false for such a value.
+            if (name == nullptr)
+                throw json::error("cannot encode an enum value that has no name in KEEL_DESCRIBE_ENUM");
             return name->wire;
         }
         case shape::nullable: {
@@ -142,7 +143,7 @@ json::value encode(const type_table& t, const void* from, const encode_filter* f
         case shape::array: return encode_elements(*t.element, from, t.count, filter);
         case shape::map: return encode_map(t, from, filter);
         case shape::variant:
-            if (holds_nothing(t, from)) throw json::error("a variant holds nothing");
+            if (holds_nothing(t, from)) throw json::error("cannot encode a valueless variant");
             return encode(*t.alternatives[t.variant->index(from)], t.variant->content(from), filter);
         case shape::any: return *static_cast<const json::value*>(from);
         case shape::object: return encode_object(t.fields(), from, filter);

@@ -9,7 +9,7 @@ namespace {
 
 std::partial_ordering compare(const json::value& number, const limit& bound) noexcept {
     if (bound.kind == limit::form::integer) {
-        // Integers are compared as integers: above 2^53 doubles would blur them.
+        // Compare integers as integers: doubles are inexact above 2^53.
         if (const auto n = number.if_int()) return *n <=> bound.integer;
         if (number.is_integer()) return std::partial_ordering::greater;
         return *number.if_double() <=> static_cast<double>(bound.integer);
@@ -55,7 +55,7 @@ bool within_limits(const field_notes& n, const json::value& v, std::string& why)
         return count_within(characters(*text), n.min_length, n.max_length, "character", why);
     }
     if (v.is_array()) return count_within(v.size(), n.min_items, n.max_items, "item", why);
-    return true;  // null, where the member is optional
+    return true;  // null, if the member is optional
 }
 
 json::value to_value(const limit& bound) {

@@ -7,7 +7,7 @@
 namespace keel::inline KEEL_ABI::detail {
 
 std::optional<float> to_float(double wide) noexcept {
-    // Half a step above the largest float, from where rounding leads to infinity.
+    // Half a unit above the largest float: from here on rounding gives infinity.
     if (std::abs(wide) >= 0x1.ffffffp127 && std::isfinite(wide)) return std::nullopt;
     constexpr auto most = std::numeric_limits<float>::max();
     if (std::isfinite(wide) && std::abs(wide) > static_cast<double>(most)) return wide < 0 ? -most : most;

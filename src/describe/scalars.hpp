@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers and enums behind a void pointer, whatever their width.
+// Numbers and enums of any width behind a void pointer.
 
 #include <keel/describe.hpp>
 
@@ -61,13 +61,13 @@ inline std::int64_t smallest(const type_table& t) noexcept {
     return t.is_signed ? -static_cast<std::int64_t>(largest(t)) - 1 : 0;
 }
 
-/// A float or double, as the double that reads like it: 0.1f is 0.1, not 0.10000000149011612.
+/// The value as the double with the same decimal digits: 0.1f is 0.1, not 0.10000000149011612.
 double load_real(const type_table& t, const void* from) noexcept;
 
-/// The nearest float; nothing when that would be infinity.
+/// The nearest float, or nothing if that is infinity.
 std::optional<float> to_float(double wide) noexcept;
 
-/// The enumerator behind a value, or nullptr.
+/// The enumerator of a value, or nullptr.
 inline const enum_name* name_of_value(const type_table& t, const void* from) noexcept {
     const enum_table& table = t.names();
     const std::uint64_t bits = load_bits(t, from);

@@ -11,7 +11,7 @@ namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 
-/// Structs are written where they stand. Only one that can hold itself goes to $defs, under the name it has in C++.
+/// Structs are written inline. Only recursive structs go to $defs, under their C++ names.
 class schema_writer {
 public:
     json::value write(const type_table& root) {
@@ -19,7 +19,7 @@ public:
         json::value made = root.kind == shape::object ? object(root.fields()) : any(root);
         if (definitions_.empty()) return made;
         json::value defs = json::object();
-        // Writing a definition may bring up more of them.
+        // Writing a definition may add more of them.
         for (std::size_t i = 0; i < definitions_.size(); ++i) {
             json::value body = object(*definitions_[i].table);
             defs.append(definitions_[i].name, std::move(body));
@@ -82,7 +82,7 @@ private:
             case shape::string: return json::object({{"type", "string"}});
             case shape::enumeration: return enumeration(t.names());
             case shape::nullable:
-                // Not a member, which would be left out: an element, which is written as null.
+                // An element, not a member: it is encoded as null, not omitted.
                 return json::object({{"anyOf", json::array({any(*t.element), json::object({{"type", "null"}})})}});
             case shape::list:
             case shape::bits: return json::object({{"type", "array"}, {"items", any(*t.element)}});
@@ -108,7 +108,7 @@ private:
 
     static json::value integer(const type_table& t) {
         json::value made = json::object({{"type", "integer"}});
-        // What JSON numbers in general can hold needs no saying.
+        // The range of int64 is not written.
         if (t.size < 8 || !t.is_signed) made.append("minimum", smallest(t));
         if (t.size < 8) made.append("maximum", largest(t));
         return made;
@@ -153,7 +153,7 @@ private:
         };
         text("title", n.title);
         text("description", n.description);
-        // The type of an integer has limits of its own; they stay where they are the narrower ones.
+        // Limits of the integer type are kept where they are narrower.
         const auto least = made["minimum"].if_double();
         const auto most = made["maximum"].if_double();
         if (!least || to_value(n.minimum).if_double() > least) number("minimum", n.minimum);

@@ -10,8 +10,8 @@
 
 namespace keel::inline KEEL_ABI::json::detail {
 
-/// Memory that is handed out bit by bit and taken back all at once. After a reset one block of at most `keep` bytes
-/// stays: enough that ordinary messages never allocate, little enough for thousands of idle connections.
+/// A bump allocator. `reset` frees everything at once, but keeps one block of at most `keep` bytes: large enough for
+/// ordinary messages, and small enough for thousands of idle connections.
 class arena {
 public:
     static constexpr std::size_t keep = 64 * 1024;
@@ -21,7 +21,7 @@ public:
     arena(const arena&) = delete;
     arena& operator=(const arena&) = delete;
 
-    /// Aligned for a value.
+    /// The result is aligned for a value.
     void* take(std::size_t bytes) {
         at_ += -reinterpret_cast<std::uintptr_t>(at_) & (alignment - 1);
         if (static_cast<std::ptrdiff_t>(bytes) > end_ - at_) add_block(bytes);
@@ -30,11 +30,11 @@ public:
         return result;
     }
 
-    // For a string whose length shows only at its end: write from open() up to limit(), move on with reopen() when
-    // that is not enough, and close() with the end of what was written. Nothing else may be taken meanwhile.
+    // For a string whose length is not known in advance: write from open() up to limit(), get more room with reopen(),
+    // and finish with close(). Nothing else may be allocated meanwhile.
     char* open() noexcept { return at_; }
     char* limit() noexcept { return end_; }
-    /// More room: a copy of the `used` bytes at `start`, followed by at least `more` bytes.
+    /// Returns a copy of the `used` bytes at `start`, followed by at least `more` bytes of room.
     char* reopen(const char* start, std::size_t used, std::size_t more) {
         add_block(used * 2 + more);
         if (used != 0) std::memcpy(at_, start, used);
@@ -45,7 +45,7 @@ public:
     void reset() noexcept {
         if (!blocks_) return;
         if (blocks_->next || blocks_->size > keep) {
-            // Next time a single block as large as all of these, within bounds.
+            // Allocate one block of the total size next time, within limits.
             next_size_ = std::clamp(total_, smallest, keep);
             free_all();
             return;

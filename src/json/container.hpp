@@ -1,7 +1,7 @@
 #pragma once
 
-// The block behind an array or an object, and everything that must reach into a value: allocation and the walks over
-// whole trees. All walks are loops, so that no depth of nesting can exhaust the stack.
+// The storage of arrays and objects, and functions that access the internals of values: allocation, and traversal of
+// whole trees. All traversals are loops, so that deep nesting cannot exhaust the stack.
 
 #include <keel/json.hpp>
 
@@ -11,12 +11,12 @@
 
 namespace keel::inline KEEL_ABI::json::detail {
 
-/// A header followed by cells. An array of n elements fills n cells; an object of n members fills 2n, since a member is
-/// two values side by side. Owned blocks come from the heap, borrowed ones from the arena of a document. A value
-/// without elements may have no block at all.
+/// A header followed by cells. An array of n elements has n cells; an object of n members has 2n, since a member is a
+/// key and a value. Owned blocks are on the heap, borrowed ones in the arena of a document. An empty container may have
+/// no block.
 struct container {
-    container* next;    // links the blocks that wait to be destroyed; unused before
-    std::size_t cells;  // the room; once the block waits to be destroyed, the cells in use
+    container* next;    // links the blocks to be destroyed; unused before
+    std::size_t cells;  // capacity; during destruction, the number of cells in use
 
     static constexpr std::size_t max_size = std::numeric_limits<std::uint32_t>::max();
 
@@ -28,7 +28,7 @@ struct container {
         return v.kind_ == kind::object ? std::size_t{v.size_} * 2 : std::size_t{v.size_};
     }
     static container* block_of(const value& v) noexcept { return v.container_; }
-    /// The same without a copy: good as long as `v` is, and not changed.
+    /// A view of `v` without a copy: valid until `v` changes or is destroyed.
     static value alias(const value& v) noexcept {
         value same;
         same.kind_ = v.kind_;
@@ -38,17 +38,17 @@ struct container {
         return same;
     }
 
-    /// A heap block; its cells hold nothing yet.
+    /// Allocates a heap block with uninitialized cells.
     static container* make(std::size_t cells);
-    /// Makes `v`, a null, an owned string.
+    /// Assigns an owned string to `v`, which must be null.
     static void assign_text(value& v, std::string_view text);
-    /// Makes `to`, a null, an owned copy of `from`. If that throws, `to` is something that can be destroyed.
+    /// Assigns an owned copy of `from` to `to`, which must be null. If it throws, `to` is still destructible.
     static void copy(const value& from, value& to);
-    /// Destroys an owned value. Allocates nothing.
+    /// Destroys an owned value. Does not allocate.
     static void destroy(value& v) noexcept;
     static bool equal(const value& a, const value& b) noexcept;
 
-    /// Makes `v` an owned array or object (`wanted`) with room for one more.
+    /// Makes `v` an owned array or object (`wanted`) with room for one more element.
     static void make_room(value& v, kind wanted);
     static void grow(value& v, std::size_t cells);
     static value& push(value& array, value&& element);

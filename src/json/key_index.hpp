@@ -1,6 +1,6 @@
 #pragma once
 
-// Finding members of large objects by name in O(log n), whatever the names are.
+// Finds members of large objects by name in O(log n), for any names.
 
 #include <keel/json.hpp>
 
@@ -14,10 +14,10 @@
 
 namespace keel::inline KEEL_ABI::json::detail {
 
-/// Up to this many members a plain search is quicker than any index.
+/// Up to this many members, linear search is faster than an index.
 inline constexpr std::size_t few_members = 32;
 
-/// Not secret and not meant to be: names that collide only make comparisons slower, see key_index.
+/// No secret seed is necessary: colliding names only cost more comparisons, see key_index.
 inline std::uint64_t hash_of(std::string_view key) noexcept {
     constexpr std::uint64_t odd = 0x9E3779B97F4A7C15u;
     std::uint64_t h = key.size() * odd;
@@ -35,8 +35,8 @@ inline std::uint64_t hash_of(std::string_view key) noexcept {
     return h ^ h >> 32;
 }
 
-/// The places of the members, sorted by hash, then name, then place. A hash table would be quicker on average; this one
-/// has no bad case: names chosen to have one hash cost a few more comparisons each, never a quadratic search.
+/// The indices of the members, sorted by hash, then name, then index. A hash table would be faster on average, but this
+/// has no bad case: names with the same hash cost a few more comparisons each, never a quadratic search.
 class key_index {
 public:
     struct entry {
@@ -44,7 +44,7 @@ public:
         std::size_t place;
     };
 
-    /// False when there is no memory for it.
+    /// Returns false if there is no memory.
     [[nodiscard]] bool build(std::span<const member> members) noexcept {
         entries_.reset(new (std::nothrow) entry[members.size()]);
         if (!entries_) return false;

@@ -11,8 +11,8 @@ namespace {
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
-/// The numbers that from_chars alone does not settle. It reports "out of range" both for what is too large and for what
-/// is too small, and it may give up on exponents of many digits, which a long row of zeros can make harmless again.
+/// Handles numbers that from_chars does not. It reports "out of range" both for too large and too small numbers, and
+/// may fail for exponents with many digits even if a long row of zeros makes the number representable.
 std::optional<double> odd_to_double(const char* p, const char* end) {
     const double sign = *p == '-' ? -1.0 : 1.0;
     if (*p == '-') ++p;
@@ -36,7 +36,7 @@ std::optional<double> odd_to_double(const char* p, const char* end) {
         ++p;  // e
         const bool negative = *p == '-';
         if (*p == '-' || *p == '+') ++p;
-        constexpr long long huge = 1'000'000'000'000'000'000;  // no text is as long as that
+        constexpr long long huge = 1'000'000'000'000'000'000;  // larger than the length of any text
         long long exponent = 0;
         for (; p != end; ++p) exponent = std::min(exponent * 10 + (*p - '0'), huge / 10);
         scale += negative ? -exponent : exponent;
@@ -55,7 +55,7 @@ std::optional<double> odd_to_double(const char* p, const char* end) {
 
 std::optional<double> to_double(const char* begin, const char* end) {
     double d = 0;
-    // The exponent has five digits at most unless the text around it is long as well.
+    // The exponent has at most five digits unless the text is long.
     if (end - begin < 64) {
         const auto [at, status] = std::from_chars(begin, end, d);
         if (status == std::errc() && at == end) return d;

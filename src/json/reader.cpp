@@ -12,14 +12,14 @@
 #include <memory>
 #include <new>
 
-// One pass over the text, no recursion. Finished values wait on a stack; when a container closes, its cells move from
-// there into a block of exactly the right size.
+// One pass over the text, no recursion. Complete values are pushed on a stack; when a container closes, its cells move
+// from the stack into a block of exactly the right size.
 
 namespace keel::inline KEEL_ABI::json {
 
 namespace detail {
 
-/// How the reader makes borrowed values, in memory that holds nothing yet.
+/// Constructs borrowed values in uninitialized memory.
 struct builder {
     static void null(void* at) noexcept { new (at) value(); }
     static void boolean(void* at, bool b) noexcept { new (at) value(b); }
@@ -43,8 +43,8 @@ struct builder {
         v->container_ = cells;
     }
 
-    // A container that is still open lies on the stack as a marker: its kind, and where the marker of the container
-    // around it lies.
+    // An open container is represented on the stack by a marker: its kind, and the index of the marker of the enclosing
+    // container.
     static void marker(void* at, kind k, std::size_t outer) noexcept {
         auto* v = new (at) value();
         v->kind_ = k;
@@ -55,7 +55,7 @@ struct builder {
 
     static void drop_name(member& m) noexcept { m.name.forget(); }
 
-    /// Makes `to`, which owns nothing, what `from` is: neither is destroyed.
+    /// Bitwise copy: `to` must own nothing, and `from` is not destroyed.
     static void copy_cell(value& to, const value& from) noexcept {
         to.kind_ = from.kind_;
         to.borrowed_ = from.borrowed_;
@@ -66,15 +66,15 @@ struct builder {
 
 namespace {
 
-/// Memory for values without running constructors or destructors: all that lies here is borrowed. Whoever fills it keeps
-/// count of what is in it.
+/// Memory for values without constructor or destructor calls: all values here are borrowed. The user counts the cells
+/// in use.
 class cell_stack {
 public:
     static constexpr std::size_t keep = 64 * 1024 / sizeof(value);
 
     value* begin() noexcept { return data_.get(); }
     value* end() noexcept { return data_.get() + room_; }
-    /// More room behind the first `used` cells, which move.
+    /// Grows the stack. Moves the first `used` cells.
     [[gnu::noinline]] void grow(std::size_t used) {
         const std::size_t room = std::max<std::size_t>(room_ * 2, 64);
         std::unique_ptr<value, free_memory> larger(static_cast<value*>(::operator new(room * sizeof(value))));
@@ -106,12 +106,13 @@ inline int hex_digit(char c) noexcept {
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/// Of members with one name the first keeps its place and gets the content of the last. Returns how many are left.
+/// Duplicate names: the first member keeps its position and gets the content of the last. Returns the number of
+/// remaining members.
 std::size_t merge_many(member* members, std::size_t count) {
     key_index index;
     if (!index.build({members, count})) throw std::bad_alloc();
     const auto sorted = index.entries();
-    // Equal names are neighbours, the earliest first.
+    // Equal names are adjacent, the earliest first.
     std::size_t left = count;
     for (std::size_t i = 0; i != sorted.size();) {
         member& first = members[sorted[i].place];
@@ -135,7 +136,7 @@ std::size_t merge_many(member* members, std::size_t count) {
     return left;
 }
 
-/// A bit for each name, by its length and its first and last character. Two that have the same may be equal.
+/// One bit per name, from its length and its first and last character. Names with different bits differ.
 inline std::uint64_t mark_of(std::string_view key) noexcept {
     std::size_t mark = key.size();
     if (mark != 0) mark += static_cast<unsigned char>(key.front()) * 5u + static_cast<unsigned char>(key.back()) * 11u;
@@ -170,29 +171,29 @@ inline std::size_t merge_few(member* members, std::size_t count) noexcept {
         if ((seen & mark) != 0) return merge_alike(members, count);
         seen |= mark;
     }
-    return count;  // as nearly always
+    return count;  // no duplicates, the usual case
 }
 
-/// Reads one text. Functions take the place where they start and return the place behind what they read, or nullptr
-/// when error_ is set.
+/// Reads one text. Functions take the position where they start, and return the position after the parsed text, or
+/// nullptr if error_ is set.
 class reader {
 public:
     reader(std::string_view text, std::size_t max_depth, arena& memory, cell_stack& cells, parse_error& error) noexcept
         : begin_(text.data()), end_(text.data() + text.size()), max_depth_(max_depth), memory_(memory), cells_(cells),
           error_(error) {}
 
-    /// Leaves the value as the only one on the stack. What changes from one character to the next lives in variables of
-    /// this function, so that it stays in registers; what is rare or long is elsewhere.
+    /// Leaves the value as the only one on the stack. Variables that change with each character are local to this
+    /// function, so that they stay in registers; rare and long cases are in other functions.
     bool read() {
         const char* p = begin_;
         value* top = cells_.begin();
         value* limit = cells_.end();
-        std::size_t open = 0;    // where the marker of the innermost open container lies
-        std::size_t depth = 0;   // containers that are open
-        bool in_object = false;  // what the innermost is
+        std::size_t open = 0;    // the marker of the innermost open container
+        std::size_t depth = 0;   // number of open containers
+        bool in_object = false;  // true if the innermost container is an object
 
         for (;;) {
-            if (limit - top < 2) {  // a name and a value
+            if (limit - top < 2) {  // room for a name and a value
                 const auto used = static_cast<std::size_t>(top - cells_.begin());
                 cells_.grow(used);
                 top = cells_.begin() + used;
@@ -207,7 +208,7 @@ public:
             // A scalar or an empty container, which are complete, or the start of a container.
             p = skip_space(p);
             if (p == end_) return fail(p, "unexpected end");
-            // No switch: its table would be one more thing to fetch for a message that comes after others.
+            // No switch: its jump table would be one more cache miss.
             if (*p == '"') {
                 p = read_string(p + 1, top++);
             } else if (*p == '{' || *p == '[') {
@@ -232,7 +233,7 @@ public:
             }
             if (!p) return false;
 
-            // Behind a complete value: the end, another value, or the end of the container, which is then complete.
+            // After a complete value: the end, another value, or the end of the container, which is then complete.
             for (;;) {
                 p = skip_space(p);
                 if (depth == 0) return p == end_ || fail(p, "text after the value");
@@ -254,7 +255,7 @@ public:
     }
 
 private:
-    /// What it returns stands for a place that is none, and for "no".
+    /// Converts to nullptr and to false.
     struct failed {
         operator const char*() const noexcept { return nullptr; }
         operator bool() const noexcept { return false; }
@@ -265,13 +266,13 @@ private:
     }
 
     const char* skip_space(const char* p) const noexcept {
-        // Messages on the wire have none: settle that with one comparison.
+        // Messages usually contain no white space: check that with one comparison.
         if (p != end_ && static_cast<unsigned char>(*p) > ' ') return p;
         while (p != end_ && (*p == ' ' || *p == '\n' || *p == '\t' || *p == '\r')) ++p;
         return p;
     }
 
-    /// Behind that character, with space before it or not.
+    /// Skips white space and the expected character.
     const char* pass(const char* p, char wanted, const char* problem) noexcept {
         if (p != end_ && *p == wanted) return p + 1;
         p = skip_space(p);
@@ -298,7 +299,7 @@ private:
         return p;
     }
 
-    /// Makes the container that is marked there, of the cells between its marker and `top`, in the place of the marker.
+    /// Creates the container from the cells between its marker and `top`, in place of the marker.
     [[gnu::noinline]] bool close(value* marker, const value* top, bool object) {
         auto count = static_cast<std::size_t>(top - marker - 1);
         if (object) {
@@ -314,10 +315,10 @@ private:
         return true;
     }
 
-    /// From behind the opening quote.
+    /// `p` is after the opening quote.
     const char* read_string(const char* p, void* into) {
 #if defined(__SSE2__)
-        // Nearly all strings end within 16 bytes. Where the text itself ends before, its last 16 are looked at.
+        // Nearly all strings end within 16 bytes. Near the end of the text, the last 16 bytes are loaded instead.
         const std::ptrdiff_t left = end_ - p;
         unsigned marks = 0;
         if (left >= 16) marks = not_plain_16(load_16(p));
@@ -339,7 +340,7 @@ private:
         return read_unusual(p, end, into);
     }
 
-    /// A string that starts at `start` and has something other than plain characters at `p`.
+    /// A string that starts at `start` and has a character at `p` that is not plain.
     const char* read_unusual(const char* start, const char* p, void* into) {
         for (;;) {
             if (p == end_) return fail(p, "unexpected end");
@@ -365,7 +366,7 @@ private:
         return next;
     }
 
-    /// From the first backslash on the string needs bytes of its own: at the open end of the arena.
+    /// From the first backslash on, the string is copied to the open end of the arena.
     const char* read_escaped(const char* const source, const char* p, void* into) {
         char* text = memory_.open();
         char* out = text;
@@ -384,7 +385,7 @@ private:
 
         add(source, p);
         for (;;) {
-            // p is at something that is not plain.
+            // The character at p is not plain.
             if (*p == '"') {
                 memory_.close(out);
                 return finish_string(source, text, out, p + 1, into);
@@ -405,7 +406,7 @@ private:
 
             const char* run = p;
 #if defined(__SSE2__)
-            // Copied as it is scanned: runs between escapes are short.
+            // Copied while scanning: runs between escapes are short.
             while (end_ - p >= 16) {
                 const __m128i bytes = load_16(p);
                 const unsigned marks = not_plain_16(bytes);
@@ -424,7 +425,7 @@ private:
         }
     }
 
-    /// From behind the backslash.
+    /// `p` is after the backslash.
     const char* read_escape(const char* p, char32_t& c) noexcept {
         if (p == end_) return fail(p, "unexpected end");
         switch (*p) {
@@ -442,7 +443,7 @@ private:
         const char* const digits = p + 1;
         p = read_hex(digits, c);
         if (!p || c < 0xD800 || c > 0xDFFF) return p;
-        // From here on the text is right only if it goes on as a pair, the second from \uDC00 to \uDFFF.
+        // The text is valid only if a low surrogate from \uDC00 to \uDFFF follows.
         if (c >= 0xDC00) return fail(digits + 1, "unpaired surrogate");
         for (const char wanted : {'\\', 'u'}) {
             if (p == end_) return fail(p, "unexpected end");
@@ -483,7 +484,7 @@ private:
         const char* const digits = p;
         if (p == end_) return fail(p, "unexpected end");
         if (!is_digit(*p)) return fail(p, "invalid number");
-        std::uint64_t n = 0;  // wraps when there are too many digits; then it is not used
+        std::uint64_t n = 0;  // overflows if there are too many digits; it is not used then
         if (*p == '0') {
             ++p;
             if (p != end_ && is_digit(*p)) return fail(p, "invalid number");
@@ -498,7 +499,7 @@ private:
             if (!(p = read_digits(p))) return nullptr;
         }
         if (p == whole) {
-            constexpr std::ptrdiff_t always_fit = 19;  // digits in 64 bits
+            constexpr std::ptrdiff_t always_fit = 19;  // digits that always fit in 64 bits
             bool exact = p - digits <= always_fit;
             if (!exact) exact = std::from_chars(digits, p, n).ec == std::errc();
             if (exact && !negative) {
@@ -510,7 +511,7 @@ private:
                 builder::integer(into, static_cast<std::int64_t>(~n + 1));
                 return p;
             }
-            // -0 is left: as an integer it would lose its sign.
+            // -0 remains: as an integer it would lose its sign.
         }
         const auto d = to_double(start, p);
         if (!d) return fail(start, "number out of range");
@@ -541,7 +542,7 @@ document::~document() { delete arena_; }
 
 const value* document::read(std::string_view text, const parse_options& options) {
     clear();
-    // The stack is of no use after the read, whichever way that ends; the memory behind the value is.
+    // The stack is not needed after the read, whatever its result; the arena is.
     struct cleaner {
         detail::cell_stack& cells;
         ~cleaner() { cells.clear(); }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Finding the end of a run of plain characters: those that stand for themselves in a JSON string and are ASCII. Reader,
-// writer and UTF-8 check spend most of their time here.
+// Finds the end of a run of plain characters: ASCII characters that need no escape in a JSON string. Reader, writer and
+// UTF-8 check spend most of their time here.
 
 #include <keel/version.hpp>
 
@@ -32,8 +32,8 @@ inline std::uint64_t load_8(const char* p) noexcept {
 inline constexpr std::uint64_t every_byte = 0x0101010101010101u;
 inline constexpr std::uint64_t high_bits = 0x8080808080808080u;
 
-/// The high bit of each byte that is not plain. Bytes above one that is marked may be marked wrongly (a borrow), so on
-/// little-endian machines only the lowest mark counts.
+/// Sets the high bit of each byte that is not plain. Bytes above a marked one may be marked wrongly (because of a
+/// borrow), so on little-endian machines only the lowest mark counts.
 inline std::uint64_t not_plain_8(std::uint64_t word) noexcept {
     const auto equals = [&](unsigned char c) {
         const std::uint64_t difference = word ^ (every_byte * c);
@@ -50,7 +50,7 @@ inline const char* skip_plain_portable(const char* p, const char* end) noexcept 
             break;
         }
     }
-    // Names are mostly this long: two halves that overlap instead of a loop.
+    // Names are mostly this long: use two overlapping halves instead of a loop.
     if (end - p >= 4 && end - p < 8) {
         std::uint32_t halves[2];
         std::memcpy(&halves[0], p, 4);
@@ -72,7 +72,7 @@ inline const char* skip_ascii_portable(const char* p, const char* end) noexcept 
 
 /// One bit for each of the 16 bytes that is not plain.
 inline unsigned not_plain_16(__m128i bytes) noexcept {
-    // Signed: what is less than a space is a control character or not ASCII.
+    // Signed comparison: control characters and bytes above ASCII are less than a space.
     const __m128i low = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));
     const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
     const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
@@ -87,7 +87,7 @@ inline const char* skip_plain(const char* p, const char* end) noexcept {
         if (const unsigned marks = not_plain_16(load_16(p)); marks != 0) return p + std::countr_zero(marks);
         p += 16;
     } while (end - p >= 16);
-    // The rest together with bytes that are known to be plain.
+    // Check the rest together with bytes that are known to be plain.
     const unsigned marks = not_plain_16(load_16(end - 16));
     return marks != 0 ? end - 16 + std::countr_zero(marks) : end;
 }

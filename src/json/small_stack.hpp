@@ -9,7 +9,7 @@
 
 namespace keel::inline KEEL_ABI::json::detail {
 
-/// A stack whose first N entries need no heap: nearly every message is flatter than that.
+/// A stack whose first N entries need no heap. Nearly every message is less deeply nested.
 template <class T, std::size_t N = 32>
     requires std::is_trivially_copyable_v<T>
 class small_stack {

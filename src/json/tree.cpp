@@ -7,7 +7,7 @@
 #include <memory>
 #include <new>
 
-// Copying, destroying and comparing whole trees.
+// Copies, destroys and compares whole trees.
 
 namespace keel::inline KEEL_ABI::json::detail {
 
@@ -24,7 +24,7 @@ struct equal_step {
 };
 
 bool equals(std::int64_t n, double d) noexcept {
-    // Not `double(n) == d`: that rounds n. Both bounds are powers of two and exact.
+    // Not `double(n) == d`, which would round n. Both bounds are powers of two and exact.
     if (!(d >= -0x1p63 && d < 0x1p63)) return false;
     const auto whole = static_cast<std::int64_t>(d);
     return whole == n && static_cast<double>(whole) == d;
@@ -44,7 +44,7 @@ container* container::make(std::size_t cells) {
 }
 
 void container::assign_text(value& v, std::string_view text) {
-    if (text.size() > max_size) throw error("a string of more than 4 GiB");
+    if (text.size() > max_size) throw error("string too long: more than 4 GiB");
     const char* bytes = "";  // an empty string owns nothing
     if (!text.empty()) {
         auto* copied = static_cast<char*>(::operator new(text.size()));
@@ -57,7 +57,7 @@ void container::assign_text(value& v, std::string_view text) {
     v.text_ = bytes;
 }
 
-// A container is copied with null cells at first; its own cells follow when its turn comes.
+// Copies a container with null cells; its cells are copied later from the work list.
 void container::copy_flat(const value& from, value& to, auto& waiting) {
     switch (from.kind_) {
         case kind::string: assign_text(to, {from.text_, from.size_}); return;
@@ -125,7 +125,7 @@ bool container::equal_flat(const value& a, const value& b, auto& waiting) {
             if (a.kind_ == kind::integer) return equals(a.int_, b.real_);
             if (a.kind_ == kind::unsigned_integer) return equals(a.uint_, b.real_);
         }
-        return false;  // the two integer kinds have no value in common
+        return false;  // the two integer kinds have disjoint ranges
     }
     switch (a.kind_) {
         case kind::null: return true;
@@ -138,7 +138,7 @@ bool container::equal_flat(const value& a, const value& b, auto& waiting) {
         case kind::object: break;
     }
     if (a.size_ != b.size_) return false;
-    // Not skipped when both are the same block: a tree with a NaN in it does not equal itself.
+    // Compare even if both are the same block: a tree that contains a NaN does not equal itself.
     if (a.size_ != 0) waiting.push({&a, &b});
     return true;
 }
@@ -159,7 +159,7 @@ bool container::equal_members(const value& a, const value& b, auto& waiting) {
                 if (const member* found = index.find(here.key())) there = &found->content;
             }
         }
-        // Also when there was no memory for an index: slow is better than wrong.
+        // Also if there is no memory for an index: a slow search is better than a wrong result.
         if (!there && (no_memory || right.size() <= few_members)) there = b.find(here.key());
         if (!there || !equal_flat(here.content, *there, waiting)) return false;
     }

@@ -6,20 +6,20 @@
 
 namespace keel::inline KEEL_ABI::json::detail {
 
-/// What was found at a place where a byte is not ASCII.
+/// The result of skip_non_ascii.
 struct utf8_run {
-    const char* end;  // the first byte that is ASCII, or the end of the text; or the first byte that cannot be right
+    const char* end;  // the first ASCII byte, or the end of the text; or the first invalid byte
     bool valid;
 };
 
-/// Checks characters outside ASCII from `p` (not ASCII) to the first that is ASCII again. A character cut off by the
-/// end of the text is not valid, and then `end` is that end.
+/// Checks characters outside ASCII from `p` to the next ASCII character. A character truncated by the end of the text
+/// is invalid, and `end` is that end.
 inline utf8_run skip_non_ascii(const char* p, const char* end) noexcept {
     const auto at = [&](std::ptrdiff_t i) { return static_cast<unsigned char>(p[i]); };
     while (p != end && at(0) >= 0x80) {
         const unsigned char lead = at(0);
-        // Only the second byte has a range of its own: it is what rules out overlong forms, surrogates and what lies
-        // beyond U+10FFFF (table 3-7 of the Unicode standard).
+        // Only the range of the second byte varies: it excludes overlong forms, surrogates, and values above U+10FFFF
+        // (table 3-7 of the Unicode standard).
         unsigned char low = 0x80;
         unsigned char high = 0xBF;
         std::ptrdiff_t length = 0;
@@ -46,7 +46,7 @@ inline utf8_run skip_non_ascii(const char* p, const char* end) noexcept {
     return {p, true};
 }
 
-/// Writes the one to four bytes of a character and returns the end.
+/// Writes the one to four bytes of a character. Returns the end.
 inline char* put_utf8(char* out, char32_t c) noexcept {
     const auto put = [&](char32_t byte) { *out++ = static_cast<char>(static_cast<unsigned char>(byte)); };
     if (c < 0x80) {

@@ -37,7 +37,7 @@ std::string_view name_of(kind k) noexcept {
 
 namespace detail {
 
-// Cells are moved as bytes: a value does not know its own address.
+// Cells are moved bitwise: a value does not store its own address.
 void container::grow(value& v, std::size_t cells) {
     container* larger = make(cells);
     if (container* old = v.container_) {
@@ -62,7 +62,7 @@ void container::make_room(value& v, kind wanted) {
         wrong_kind(name_of(wanted), v.kind_);
     }
     own(v);
-    if (v.size_ == max_size) throw error("an array or object of more than 4294967295 elements");
+    if (v.size_ == max_size) throw error("too many elements: an array or object has at most 4294967295");
     const std::size_t width = wanted == kind::object ? 2 : 1;
     const std::size_t used = v.size_ * width;
     if (!v.container_ || used == v.container_->cells) grow(v, std::max(used * 2, 4 * width));
@@ -90,7 +90,7 @@ bool container::erase(value& object, std::string_view key) noexcept {
     const auto all = object.members();
     const auto at = std::find_if(all.begin(), all.end(), [&](const member& m) { return m.key() == key; });
     if (at == all.end()) return false;
-    // Also right when borrowed: only one value refers to a block in an arena, and its cells need no destruction.
+    // Correct for borrowed values too: only one value refers to a block in an arena, and its cells need no destruction.
     std::move(at + 1, all.end(), at);
     std::destroy_at(&all.back());
     --object.size_;
@@ -107,7 +107,7 @@ void value::copy_from(const value& other) {
         int_ = other.int_;
         return;
     }
-    // Into a value of its own first: the destructor of this one does not run when its constructor throws.
+    // Use a local value first: the destructor of *this does not run if the constructor throws.
     value result;
     container::copy(other, result);
     *this = std::move(result);
@@ -121,7 +121,7 @@ value& value::operator=(const value& other) {
 }
 
 value& value::operator=(value&& other) noexcept {
-    // By way of a third: `other` may be a part of what this value holds and is about to destroy.
+    // Use a third value: `other` may be a part of *this, which is about to be destroyed.
     value taken(std::move(other));
     std::swap(kind_, taken.kind_);
     std::swap(borrowed_, taken.borrowed_);
@@ -210,7 +210,8 @@ const value& value::operator[](std::string_view key) const noexcept {
 
 const value& value::at(std::size_t index) const {
     if (kind_ != kind::array) wrong_kind("array", kind_);
-    if (index >= size_) throw error("no element " + std::to_string(index) + " in an array of " + std::to_string(size_));
+    if (index >= size_)
+        throw error("index " + std::to_string(index) + " out of range: the array size is " + std::to_string(size_));
     return items()[index];
 }
 
@@ -232,7 +233,7 @@ value& value::push_back(value v) { return container::push(*this, std::move(v)); 
 void value::reserve(std::size_t n) {
     if (kind_ == kind::null) return;
     if (kind_ < kind::array) wrong_kind("array or object", kind_);
-    if (n > container::max_size) throw error("an array or object of more than 4294967295 elements");
+    if (n > container::max_size) throw error("too many elements: an array or object has at most 4294967295");
     container::own(*this);
     const std::size_t cells = kind_ == kind::object ? n * 2 : n;
     if (cells > (container_ ? container_->cells : 0)) container::grow(*this, cells);

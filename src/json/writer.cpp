@@ -12,14 +12,14 @@ namespace keel::inline KEEL_ABI::json {
 
 namespace {
 
-/// Collects short pieces, so that the string grows in a few steps.
+/// Collects short pieces, so that the string grows in few steps.
 class buffered {
 public:
     explicit buffered(std::string& out) noexcept : out_(out) {}
     buffered(const buffered&) = delete;
     buffered& operator=(const buffered&) = delete;
 
-    /// At least n characters to write into, n being at most `room`; then say with advance how many were written.
+    /// Returns room for at least n characters (n <= `room`); call advance() with the number written.
     char* space(std::size_t n) {
         if (n > room - size_) flush();
         return data_.data() + size_;
@@ -51,7 +51,7 @@ private:
     std::array<char, room> data_;
 };
 
-/// Takes back what was written unless told to keep it: also when there is no memory for the rest.
+/// Truncates the output to its former size unless it is kept, also if an allocation throws.
 class undo {
 public:
     explicit undo(std::string& out) noexcept : out_(out), size_(out.size()) {}
@@ -91,17 +91,17 @@ std::size_t escape(char* out, char c) noexcept {
     return 6;
 }
 
-/// Zero for NaN and infinity.
+/// Returns 0 for NaN and infinity.
 std::size_t number(char* out, double d) noexcept {
     if (!std::isfinite(d)) return 0;
     const double size = std::fabs(d);
-    // to_chars alone would choose the shortest notation, 1e+05 for a hundred thousand. In this range numbers look
-    // as people expect them; the digits are the same.
+    // to_chars alone would choose the shortest notation, such as 1e+05. In this range use fixed notation; the digits
+    // are the same.
     const bool ordinary = size == 0 || (size >= 1e-5 && size < 1e15);
     char* const end = ordinary ? std::to_chars(out, out + short_text, d, std::chars_format::fixed).ptr
                                : std::to_chars(out, out + short_text, d, std::chars_format::scientific).ptr;
     auto length = static_cast<std::size_t>(end - out);
-    // 3.0, not 3: what was a real is read as a real.
+    // 3.0, not 3: a real number is read back as one.
     if (ordinary && !std::memchr(out, '.', length)) {
         out[length++] = '.';
         out[length++] = '0';
@@ -144,9 +144,9 @@ bool put_string(buffered& out, std::string_view text) {
     return true;
 }
 
-/// A container of which some is written.
+/// A container that is partially written.
 struct level {
-    const value* next;  // its cells: elements, or names and contents in turn
+    const value* next;  // cells: elements, or keys and values in turn
     const value* end;
     bool object;
 };
@@ -179,9 +179,9 @@ bool put_value(buffered& out, const value& root) {
             out.put(v->is_object() ? '{' : '[');
             const value* cells = container::block_of(*v)->begin();
             open.push({cells, cells + container::cells_of(*v), v->is_object()});
-            v = nullptr;  // the first in here needs no comma
+            v = nullptr;  // the first element has no comma
         }
-        // Close what is at its end, then find the value to write next.
+        // Close finished containers, then find the next value.
         while (!open.empty() && open.top().next == open.top().end) {
             out.put(open.top().object ? '}' : ']');
             open.drop();
@@ -211,7 +211,7 @@ bool write(std::string& out, const value& v) {
 
 std::string to_string(const value& v) {
     std::string out;
-    if (!write(out, v)) throw error("not expressible in JSON: NaN, infinity, or text that is not UTF-8");
+    if (!write(out, v)) throw error("cannot write as JSON: NaN, infinity, or invalid UTF-8");
     return out;
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view padded_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view url_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-constexpr std::uint8_t no_digit = 0x80;  // a bit of its own, so that many look-ups can be judged at once
+constexpr std::uint8_t no_digit = 0x80;  // a separate bit, so that several look-ups can be checked at once
 
 constexpr std::array<std::uint8_t, 256> values_of(std::string_view digits) {
     std::array<std::uint8_t, 256> values{};
@@ -64,7 +64,7 @@ bool append_base64_decoded(std::string& out, std::string_view text, base64_form 
     const auto& values = form == base64_form::url ? url_values : padded_values;
     const std::size_t whole = text.size() / 4;
     const std::size_t rest = text.size() % 4;
-    if (rest == 1) return false;  // six bits are no byte
+    if (rest == 1) return false;  // six bits are not a whole byte
     const std::size_t before = out.size();
     out.resize(before + whole * 3 + (rest == 0 ? 0 : rest - 1));
     char* to = out.data() + before;
@@ -82,7 +82,7 @@ bool append_base64_decoded(std::string& out, std::string_view text, base64_form 
         to[1] = as_char(bits >> 8);
         to[2] = as_char(bits);
     }
-    unsigned stray = 0;  // bits of the last character that belong to no byte
+    unsigned stray = 0;  // bits of the last character that are not part of a byte
     if (rest == 2) {
         const unsigned bits = value_at(from) << 6 | value_at(from + 1);
         to[0] = as_char(bits >> 4);

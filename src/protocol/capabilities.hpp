@@ -1,7 +1,6 @@
 #pragma once
 
-// What clients and servers say they can do. The sets are open: what is not known here is kept in `others`, and so
-// survives being passed on.
+// Capabilities of clients and servers. Unknown capabilities are kept in `others`, so that they can be passed on.
 
 #include <keel/describe.hpp>
 #include <keel/json.hpp>
@@ -12,7 +11,7 @@
 
 namespace keel::inline KEEL_ABI::protocol {
 
-/// By identifier, each with its settings.
+/// Extension identifiers with their settings.
 using extension_map = std::map<std::string, json::value>;
 
 struct roots_capability {
@@ -21,7 +20,7 @@ struct roots_capability {
 };
 KEEL_DESCRIBE(roots_capability, (list_changed, wire("listChanged")), (others, rest))
 
-/// Each an object, even an empty one; null: not there.
+/// Each is an object, possibly empty; null if not declared.
 struct sampling_capability {
     json::value context = {};
     json::value tools = {};
@@ -29,7 +28,7 @@ struct sampling_capability {
 };
 KEEL_DESCRIBE(sampling_capability, (context, omit_empty), (tools, omit_empty), (others, rest))
 
-/// Neither of them means forms only.
+/// If neither is declared, only forms are supported.
 struct elicitation_capability {
     json::value form = {};
     json::value url = {};
@@ -51,7 +50,7 @@ struct client_capabilities {
 KEEL_DESCRIBE(client_capabilities, roots, sampling, elicitation, (extensions, omit_empty), (experimental, omit_empty),
               (others, rest))
 
-/// Of tools and of prompts.
+/// For tools and prompts.
 struct list_capability {
     std::optional<bool> list_changed = {};
     json::value others = {};
@@ -69,7 +68,7 @@ struct server_capabilities {
     std::optional<list_capability> tools = {};
     std::optional<resources_capability> resources = {};
     std::optional<list_capability> prompts = {};
-    json::value completions = {};  // an object, usually an empty one; null: not there
+    json::value completions = {};  // an object, usually empty; null if not declared
     json::value logging = {};
     extension_map extensions = {};
     json::value experimental = {};

@@ -1,4 +1,4 @@
-// Blocks of content: made, read, written.
+// Content blocks: construction, decoding, encoding.
 
 #include <keel/content.hpp>
 
@@ -22,7 +22,7 @@ struct needed_member {
     json::kind kind;
 };
 
-/// What blocks of the known types cannot do without.
+/// The required members of the known block types.
 constexpr std::array needed = {
     needed_member{"text", "text", json::kind::string},
     needed_member{"image", "data", json::kind::string},
@@ -93,8 +93,7 @@ content content::block(json::value v) {
     content made;
     decode_error e;
     if (!keel_decode(v, made, e)) {
-        throw std::invalid_argument("keel: a content block is an object with a \"type\" and what that type needs: " +
-                                    e.message());
+        throw std::invalid_argument("keel: invalid content block: " + e.message());
     }
     return made;
 }
@@ -128,7 +127,7 @@ std::string_view content::type() const noexcept {
     return is_plain_text() ? std::string_view("text") : block_["type"].if_string().value_or(std::string_view());
 }
 
-// Where a block says what it is about: an embedded resource says it one step deeper.
+// The object with the URI and MIME type: for an embedded resource it is nested.
 const json::value& content::about() const noexcept { return type() == "resource" ? block_["resource"] : block_; }
 
 std::optional<std::string_view> content::base64() const noexcept {

@@ -4,7 +4,7 @@ namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 
-/// `oneOf: [{const, title}]` as `enum` and `enumNames`.
+/// Rewrites `oneOf: [{const, title}]` as `enum` and `enumNames`.
 void name_choices_beside(json::value& field) {
     const json::value* choices = field.find("oneOf");
     if (!choices) return;

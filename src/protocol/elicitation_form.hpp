@@ -8,8 +8,9 @@
 
 namespace keel::inline KEEL_ABI::protocol {
 
-/// A form as a revision knows it: 2025-06-18 has no defaults but of booleans, names the titles of choices beside them, and
-/// has no choice of several. Nothing when the form cannot do without what the revision lacks. `form` is of the allowed subset.
+/// Converts a form for a revision. 2025-06-18 has defaults only for booleans, titles of choices only in `enumNames`,
+/// and no multiple choice. Returns nothing if the form requires a feature that the revision lacks. `form` must be in
+/// the allowed subset.
 std::optional<json::value> form_for(revision r, json::value form);
 
 }  // namespace keel::protocol

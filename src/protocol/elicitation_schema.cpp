@@ -13,14 +13,14 @@ using words = std::initializer_list<std::string_view>;
 
 std::string quoted(std::string_view text) {
     std::string out;
-    return json::write_string(out, text.substr(0, std::min<std::size_t>(text.size(), 64))) ? out : "(not UTF-8)";
+    return json::write_string(out, text.substr(0, std::min<std::size_t>(text.size(), 64))) ? out : "(invalid UTF-8)";
 }
 
 std::string found(const json::value& v) { return ", found " + std::string(json::name_of(v.type())); }
 
 bool is_whole(const json::value& v) noexcept { return v.if_uint().has_value(); }
 
-/// What says something about values in JSON Schema. Other words (of extensions, comments) say nothing to a form.
+/// The keywords of JSON Schema that constrain values. Other keywords (of extensions, comments) are ignored.
 constexpr std::string_view schema_words[] = {"type",
                                              "enum",
                                              "const",
@@ -72,7 +72,7 @@ problem only(const json::value& schema, words allowed) {
     for (const json::member& m : schema.members()) {
         const bool known = std::ranges::find(schema_words, m.key()) != std::end(schema_words);
         if (known && std::ranges::find(allowed, m.key()) == allowed.end()) {
-            return "has " + quoted(m.key()) + ", which a form cannot show";
+            return "uses " + quoted(m.key()) + ", which is unsupported in forms";
         }
     }
     return std::nullopt;
@@ -92,7 +92,7 @@ bool is_list_of_text(const json::value& v) noexcept { return v.is_array() && std
 
 problem choices(const json::value& schema, std::string_view keyword) {
     const json::value& list = schema[keyword];
-    if (!list.is_array() || list.empty()) return quoted(keyword) + " must be a list of at least one choice";
+    if (!list.is_array() || list.empty()) return quoted(keyword) + " must be a non-empty array";
     for (const json::value& choice : list.items()) {
         if (keyword == "enum") {
             if (!choice.is_string()) return "the choices of \"enum\" must be strings" + found(choice);
@@ -119,12 +119,13 @@ problem text_problem(const json::value& p) {
         if (auto wrong = choices(p, "oneOf")) return wrong;
     } else {
         if (auto wrong = only(p, {"type", "minLength", "maxLength", "format", "pattern"})) return wrong;
-        if (auto wrong = each(p, {"minLength", "maxLength"}, is_whole, "an integer that is not negative")) return wrong;
+        if (auto wrong = each(p, {"minLength", "maxLength"}, is_whole, "a non-negative integer")) return wrong;
         if (auto wrong = each(p, {"pattern", "format"}, is_text, "a string")) return wrong;
         if (const auto format = p["format"].if_string()) {
             constexpr std::string_view formats[] = {"email", "uri", "date", "date-time"};
             if (std::ranges::find(formats, *format) == std::end(formats)) {
-                return "has the format " + quoted(*format) + "; a form knows email, uri, date and date-time";
+                return "has the unsupported format " + quoted(*format) +
+                       ": forms support email, uri, date and date-time";
             }
         }
     }
@@ -143,7 +144,7 @@ problem switch_problem(const json::value& p) {
 
 problem several_problem(const json::value& p) {
     if (auto wrong = only(p, {"type", "items", "minItems", "maxItems"})) return wrong;
-    if (auto wrong = each(p, {"minItems", "maxItems"}, is_whole, "an integer that is not negative")) return wrong;
+    if (auto wrong = each(p, {"minItems", "maxItems"}, is_whole, "a non-negative integer")) return wrong;
     const json::value& items = p["items"];
     if (items.contains("anyOf")) {
         if (auto wrong = only(items, {"type", "anyOf"})) return wrong;
@@ -153,13 +154,13 @@ problem several_problem(const json::value& p) {
         if (items["type"].if_string() != "string") return "the choices of \"items\" must be of the type \"string\"";
         if (auto wrong = choices(items, "enum")) return wrong;
     } else {
-        return "is a list of something else than choices (\"items\" with \"enum\" or \"anyOf\")";
+        return "is an array without choices: forms require \"items\" with \"enum\" or \"anyOf\"";
     }
     return each(p, {"default"}, is_list_of_text, "a list of strings");
 }
 
 problem property_problem(const json::value& p) {
-    if (!p.is_object()) return "must be described by an object" + found(p);
+    if (!p.is_object()) return "expected a schema object" + found(p);
     if (auto wrong = each(p, {"title", "description"}, is_text, "a string")) return wrong;
     const auto type = p["type"].if_string();
     if (!type) return "must have one \"type\" that is a string";
@@ -167,8 +168,8 @@ problem property_problem(const json::value& p) {
     if (*type == "number" || *type == "integer") return number_problem(p);
     if (*type == "boolean") return switch_problem(p);
     if (*type == "array") return several_problem(p);
-    if (*type == "object") return "is an object, but a form is flat";
-    return "has the type " + quoted(*type) + ", which a form cannot show";
+    if (*type == "object") return "is an object: nested objects are unsupported in forms";
+    return "has the unsupported type " + quoted(*type);
 }
 
 }  // namespace
@@ -189,7 +190,7 @@ std::optional<std::string> elicitation_problem(const json::value& schema) {
         if (!is_list_of_text(*required)) return "\"required\" must be a list of strings";
         for (const json::value& name : required->items()) {
             if (!properties.contains(name.as_string())) {
-                return "the property " + quoted(name.as_string()) + " is required but not described";
+                return "the required property " + quoted(name.as_string()) + " is missing in \"properties\"";
             }
         }
     }

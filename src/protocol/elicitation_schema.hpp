@@ -1,6 +1,6 @@
 #pragma once
 
-// Which schemas a form can be made of (PROTOCOL 2.7).
+// The subset of JSON Schema that elicitation forms support (docs/rules/protocol.md).
 
 #include <keel/json.hpp>
 
@@ -9,8 +9,8 @@
 
 namespace keel::inline KEEL_ABI::protocol {
 
-/// Nothing when the schema is a flat object of text, numbers, switches and choices; otherwise a sentence that names the
-/// property and the reason. Everything that any revision knows is allowed: see form_for for what one of them lacks.
+/// Returns nothing if the schema is a flat object of strings, numbers, booleans and choices; otherwise the reason, with
+/// the name of the property. Allows the features of all revisions; form_for converts a form for one of them.
 std::optional<std::string> elicitation_problem(const json::value& schema);
 
 }  // namespace keel::protocol

@@ -1,13 +1,13 @@
 #pragma once
 
-// The parameters and results of the requests that clients send, and of all notifications. What only some revisions have
-// is here too: encode_for (revisions.hpp) leaves out what the revision in force does not know, and decoding requires
-// none of it.
+// The parameters and results of client requests, and of all notifications. Members that only some revisions have are
+// optional: encode_for (revisions.hpp) omits members that the revision in force lacks, and decoding does not require
+// them.
 //
-// `_meta` is kept as it came. What a client is asked for (sampling, elicitation, roots) is in inputs.hpp.
+// `_meta` is kept unchanged. The requests of servers (sampling, elicitation, roots) are in server_requests.hpp.
 
 #include "protocol/capabilities.hpp"
-#include "protocol/inputs.hpp"
+#include "protocol/server_requests.hpp"
 
 #include <keel/context.hpp>
 #include <keel/types_json.hpp>
@@ -85,7 +85,7 @@ KEEL_DESCRIBE(discover_result, (result_type, wire("resultType"), omit_empty),
 // ---- lists ----
 
 struct list_params {
-    std::optional<std::string> cursor = {};  // an empty one is a cursor too
+    std::optional<std::string> cursor = {};  // an empty string is a valid cursor
     json::value meta = {};
 };
 KEEL_DESCRIBE(list_params, cursor, (meta, wire("_meta"), omit_empty))
@@ -143,7 +143,7 @@ KEEL_DESCRIBE(list_resource_templates_result, (result_type, wire("resultType"), 
 
 struct call_tool_params {
     std::string name = {};
-    json::value arguments = {};  // an object; null: none
+    json::value arguments = {};  // an object, or null
     std::optional<protocol::input_responses> input_responses = {};
     std::optional<std::string> request_state = {};
     json::value meta = {};
@@ -155,7 +155,7 @@ KEEL_DESCRIBE(call_tool_params, name, (arguments, omit_empty), (input_responses,
 struct call_tool_result {
     std::string result_type = "complete";
     std::vector<keel::content> content = {};
-    std::optional<json::value> structured_content = {};  // null is a value too, in 2026-07-28
+    std::optional<json::value> structured_content = {};  // null is a valid value in 2026-07-28
     std::optional<bool> is_error = {};
     json::value meta = {};
     json::value others = {};
@@ -207,7 +207,6 @@ KEEL_DESCRIBE(read_resource_result, (result_type, wire("resultType"), omit_empty
 
 // ---- subscriptions ----
 
-/// resources/subscribe, resources/unsubscribe, notifications/resources/updated.
 struct uri_params {
     std::string uri = {};
     json::value meta = {};
@@ -241,7 +240,7 @@ struct prompt_reference {
 };
 KEEL_DESCRIBE_TAGGED(prompt_reference, "type", "ref/prompt", name, (title, omit_empty))
 
-/// A resource, or a template of them.
+/// A resource, or a resource template.
 struct resource_reference {
     std::string uri = {};
 };
@@ -294,7 +293,7 @@ KEEL_DESCRIBE(log_message_params, level, (logger, omit_empty), data, (meta, wire
 // ---- further notifications ----
 
 struct cancelled_params {
-    json::value request_id = {};  // a string or an integer; null: missing, as 2025-11-25 allows for tasks
+    json::value request_id = {};  // a string or an integer; null if missing, which 2025-11-25 allows for tasks
     std::string reason = {};
     json::value meta = {};
 };
@@ -320,14 +319,14 @@ struct error_object {
 };
 KEEL_DESCRIBE(error_object, code, message, data)
 
-/// `data` of the error for a version that is not spoken here.
+/// `data` of the error for an unsupported protocol version.
 struct unsupported_version {
     std::vector<std::string> supported = {};
     std::string requested = {};
 };
 KEEL_DESCRIBE(unsupported_version, supported, requested)
 
-/// `data` of the error for a request that needs what its client does not offer.
+/// `data` of the error for a request that requires capabilities which the client lacks.
 struct missing_capabilities {
     client_capabilities required = {};
 };

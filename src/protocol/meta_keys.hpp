@@ -15,12 +15,12 @@ namespace keel::inline KEEL_ABI::protocol {
 /// META-01.
 bool is_valid_meta_key(std::string_view key) noexcept;
 
-/// True when the prefix is one that the protocol keeps for itself: its second label is "modelcontextprotocol" or "mcp".
-/// (2025-06-18 kept those where such a label is followed by another one: "mcp.dev/", "api.mcp.dev/".) Before that there
-/// were no prefixes, and nothing is reserved. Keys that are not valid are not reserved.
+/// True if the prefix is reserved by the protocol: its second label is "modelcontextprotocol" or "mcp". (In 2025-06-18
+/// such a label is reserved if another one follows: "mcp.dev/", "api.mcp.dev/".) Earlier revisions have no prefixes and
+/// reserve nothing. Invalid keys are not reserved.
 bool is_reserved_meta_key(std::string_view key, revision = latest) noexcept;
 
-/// VER-05: a key with a prefix.
+/// VER-05: an extension id is a key with a prefix.
 bool is_valid_extension_id(std::string_view id) noexcept;
 
 }  // namespace keel::protocol

@@ -1,6 +1,6 @@
 #pragma once
 
-// The requests a client can send, and which revisions have them.
+// The requests of clients, and the revisions that have them.
 
 #include "protocol/revision.hpp"
 
@@ -26,7 +26,7 @@ enum class method : std::uint8_t {
     server_discover,
     ping,
     initialize,
-    other,  // not of the protocol: a custom method, or none
+    other,  // a custom or unknown method
 };
 
 struct method_info {
@@ -37,7 +37,7 @@ struct method_info {
 
 inline constexpr std::size_t method_count = static_cast<std::size_t>(method::other);
 
-/// In the order of the enumeration: the frequent ones first.
+/// In the order of the enumeration: the most frequent first.
 inline constexpr std::array<method_info, method_count> methods = {{
     {"tools/call", revision::r2024_11_05, latest},
     {"tools/list", revision::r2024_11_05, latest},
@@ -65,18 +65,18 @@ constexpr method find_method(std::string_view name) noexcept {
 
 constexpr const method_info& info_of(method m) noexcept { return methods[static_cast<std::size_t>(m)]; }
 
-/// What is not in the revision in force is an unknown method to its peer.
+/// A method that the revision in force lacks is an unknown method.
 constexpr bool exists_in(method m, revision r) noexcept {
     return m != method::other && r >= info_of(m).first && r <= info_of(m).last;
 }
 
-/// A result that its receiver may keep for a while (revision 2026-07-28).
+/// True if clients may cache the result (revision 2026-07-28).
 constexpr bool is_cacheable(method m) noexcept {
     return m == method::tools_list || m == method::resources_list || m == method::resources_templates_list ||
            m == method::prompts_list || m == method::resources_read || m == method::server_discover;
 }
 
-/// May ask the client for something and be called again (revision 2026-07-28).
+/// True if the result may be input_required (revision 2026-07-28).
 constexpr bool may_ask(method m) noexcept {
     return m == method::tools_call || m == method::prompts_get || m == method::resources_read;
 }

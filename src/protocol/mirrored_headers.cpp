@@ -16,7 +16,7 @@ constexpr std::string_view sentinel_begin = "=?base64?";
 constexpr std::string_view sentinel_end = "?=";
 constexpr std::string_view annotation = "x-mcp-header";
 constexpr std::size_t max_depth = 512;
-constexpr std::int64_t largest_integer = (std::int64_t{1} << 53) - 1;  // beyond it JavaScript has no exact integers
+constexpr std::int64_t largest_integer = (std::int64_t{1} << 53) - 1;  // JavaScript has no exact integers beyond this
 
 char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
@@ -41,18 +41,18 @@ bool one_of(std::string_view text, const std::array<std::string_view, N>& list) 
     return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-// Keywords whose members are named by the author of the schema, and those whose value is data.
+// Keywords whose members are schemas with arbitrary names, and keywords whose value is data.
 constexpr std::array<std::string_view, 6> maps_of_schemas = {
     "properties", "patternProperties", "dependentSchemas", "definitions", "$defs", "dependencies"};
 constexpr std::array<std::string_view, 4> data = {"const", "enum", "default", "examples"};
 
-/// Goes through a whole schema: what it may mirror is reached through `properties` alone.
+/// Walks a whole schema. Parameters can be mirrored only if they are reached through `properties` alone.
 class collector {
 public:
     std::vector<mirrored_parameter> found;
     std::string problem;
 
-    /// `reachable`: only names of properties lead here from the root.
+    /// `reachable`: the path from the root contains only property names.
     bool walk(const json::value& schema, bool reachable) {
         if (place_.size() > max_depth) return fail("nested too deeply");
         if (schema.is_array()) {
@@ -64,7 +64,7 @@ public:
         }
         if (const json::value* header = schema.find(annotation)) {
             if (!reachable || path_.empty())
-                return fail("x-mcp-header may only stand at a property reached through properties");
+                return fail("x-mcp-header is allowed only on properties reached through \"properties\"");
             if (!take(schema, *header)) return false;
         }
         for (const json::member& each : schema.members()) {
@@ -97,16 +97,17 @@ private:
 
     bool take(const json::value& schema, const json::value& header) {
         const std::optional<std::string_view> name = header.if_string();
-        if (!name || !is_token(*name)) return fail("x-mcp-header must be the name of a header");
+        if (!name || !is_token(*name)) return fail("x-mcp-header must be a header name (RFC 9110 token)");
         mirrored_parameter p{.header_name = "mcp-param-", .path = path_};
         std::transform(name->begin(), name->end(), std::back_inserter(p.header_name), lower);
         const std::string_view type = schema["type"].if_string().value_or("");
         if (type == "string") p.kind = mirrored_parameter::type::string;
         else if (type == "integer") p.kind = mirrored_parameter::type::integer;
         else if (type == "boolean") p.kind = mirrored_parameter::type::boolean;
-        else return fail("x-mcp-header needs the type string, integer or boolean");
+        else return fail("x-mcp-header requires the type string, integer or boolean");
         for (const mirrored_parameter& each : found) {
-            if (each.header_name == p.header_name) return fail("x-mcp-header is used by another property already");
+            if (each.header_name == p.header_name)
+                return fail("duplicate x-mcp-header: another property uses the same name");
         }
         found.push_back(std::move(p));
         return true;
@@ -122,8 +123,8 @@ private:
         return false;
     }
 
-    std::vector<std::string> path_;   // names of properties
-    std::vector<std::string> place_;  // keywords too
+    std::vector<std::string> path_;   // property names
+    std::vector<std::string> place_;  // property names and keywords
 };
 
 const json::value* argument_at(const json::value& arguments, const std::vector<std::string>& path) noexcept {
@@ -135,7 +136,7 @@ const json::value* argument_at(const json::value& arguments, const std::vector<s
     return at->is_null() ? nullptr : at;
 }
 
-/// A whole number that every reader of JSON knows exactly.
+/// An integer that every JSON reader represents exactly.
 std::optional<std::int64_t> whole_number(const json::value& v) noexcept {
     std::optional<std::int64_t> n = v.if_int();
     if (!n && v.type() == json::kind::real) {
@@ -149,7 +150,7 @@ std::optional<std::int64_t> whole_number(const json::value& v) noexcept {
     return n;
 }
 
-/// "42", "-7", "42.0", "4.2e1": a JSON number, so that "+42", "0x2a", " 42" and "042" are none.
+/// "42", "-7", "42.0", "4.2e1": a JSON number. "+42", "0x2a", " 42" and "042" are invalid.
 std::optional<std::int64_t> whole_number_in(std::string_view text) {
     if (text.empty() || text.size() > 32) return std::nullopt;
     if (text.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::nullopt;
@@ -158,7 +159,7 @@ std::optional<std::int64_t> whole_number_in(std::string_view text) {
     return v == nullptr ? std::nullopt : whole_number(*v);
 }
 
-/// Goes by what the value is, not by what the schema wants: that an argument has the wrong type is for others to say.
+/// Compares by the type of the value, not of the schema: a wrong argument type is reported elsewhere.
 std::optional<std::string> problem_of(const std::string& name, const json::value& v, std::string_view header) {
     bool same = false;
     if (v.is_string()) {
@@ -167,11 +168,11 @@ std::optional<std::string> problem_of(const std::string& name, const json::value
         same = mirrors(header, *v.if_bool() ? "true" : "false");
     } else if (v.is_number()) {
         const std::optional<std::int64_t> n = whole_number(v);
-        if (!n) return name + ": the argument is no integer from -(2^53-1) to 2^53-1";
+        if (!n) return name + ": the argument is not an integer from -(2^53-1) to 2^53-1";
         const std::optional<std::string> text = decode_mirrored(header);
         same = text && whole_number_in(*text) == n;
     } else {
-        return name + ": no header can hold an array or object";
+        return name + ": an array or object cannot be sent in a header";
     }
     if (same) return std::nullopt;
     return name + " does not match the arguments";
@@ -190,7 +191,7 @@ std::optional<std::string> decode_mirrored(std::string_view header_value) {
 }
 
 std::string encode_mirrored(std::string_view text) {
-    // A tab could stand in a header, but what stands in between may take it for a blank.
+    // Tabs are encoded: HTTP allows them in headers, but intermediaries may replace them with spaces.
     const bool plain = std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
     if (plain && !text.starts_with(' ') && !text.ends_with(' ') && !is_encoded(text)) return std::string(text);
     std::string out(sentinel_begin);
@@ -217,7 +218,7 @@ std::optional<std::string> check_mirrored(const std::vector<mirrored_parameter>&
         if (header.count > 1) return each.header_name + " is repeated";
         const json::value* v = argument_at(arguments, each.path);
         if (v == nullptr) {
-            if (header.count != 0) return each.header_name + " is there, but the argument is not";
+            if (header.count != 0) return each.header_name + " is present, but the argument is missing";
             continue;
         }
         if (header.count == 0) return each.header_name + " is missing";

@@ -1,6 +1,6 @@
 #pragma once
 
-// The revisions of the protocol, and what each of them has.
+// The protocol revisions and their features.
 
 #include <keel/version.hpp>
 
@@ -20,7 +20,7 @@ inline constexpr revision latest = revision::r2026_07_28;
 
 constexpr std::string_view name_of(revision r) noexcept { return revision_names[static_cast<std::size_t>(r)]; }
 
-/// Version strings are opaque: compared by membership in our own list.
+/// Version strings are opaque: find an exact match, do not compare dates.
 constexpr std::optional<revision> find_revision(std::string_view name) noexcept {
     for (std::size_t i = 0; i < revision_names.size(); ++i) {
         if (revision_names[i] == name) return static_cast<revision>(i);
@@ -28,7 +28,7 @@ constexpr std::optional<revision> find_revision(std::string_view name) noexcept 
     return std::nullopt;
 }
 
-/// Without a handshake: every request carries version and capabilities.
+/// No handshake: every request carries version and capabilities.
 constexpr bool is_modern(revision r) noexcept { return r >= revision::r2026_07_28; }
 constexpr bool has_batches(revision r) noexcept { return r == revision::r2025_03_26; }
 constexpr bool has_annotations(revision r) noexcept { return r >= revision::r2025_03_26; }
@@ -37,14 +37,14 @@ constexpr bool has_titles(revision r) noexcept { return r >= revision::r2025_06_
 constexpr bool has_structured_content(revision r) noexcept { return r >= revision::r2025_06_18; }
 /// Structured content that is not an object.
 constexpr bool has_any_structured_content(revision r) noexcept { return r >= revision::r2026_07_28; }
-/// Arguments that do not fit are a result the model can read, not a protocol error.
+/// Invalid arguments give a result that the model can read, not a protocol error.
 constexpr bool has_argument_errors_as_results(revision r) noexcept { return r >= revision::r2025_11_25; }
 constexpr bool has_completions_capability(revision r) noexcept { return r >= revision::r2025_03_26; }
-/// The older revisions do not know extensions; peers that do send them in capabilities all the same.
+/// Older revisions do not define extensions, but their peers may still send them in capabilities.
 constexpr bool has_extensions(revision r) noexcept { return r >= revision::r2026_07_28; }
 constexpr bool has_elicitation(revision r) noexcept { return r >= revision::r2025_06_18; }
 constexpr bool has_url_elicitation(revision r) noexcept { return r >= revision::r2025_11_25; }
-/// URL elicitation with an identity, a notification when it is complete, and an error that asks for it.
+/// URL elicitation with an id, a completion notification, and the error that requests it.
 constexpr bool has_elicitation_ids(revision r) noexcept { return r == revision::r2025_11_25; }
 constexpr bool has_sampling_tools(revision r) noexcept { return r >= revision::r2025_11_25; }
 /// Descriptions and web sites of implementations.

@@ -12,7 +12,7 @@ namespace {
 
 using table_of = const detail::struct_table& (*)() noexcept;
 
-/// Members of a struct, by their wire names.
+/// Members of a struct, by their names in JSON.
 struct members {
     table_of type;
     std::array<std::string_view, 6> names;
@@ -21,7 +21,7 @@ struct members {
 template <class T>
 constexpr table_of of = &detail::struct_table_of<T>;
 
-// ---- one table per revision: what it brought ----
+// ---- one table per revision: added members ----
 
 constexpr members added_2025_03_26[] = {
     {of<tool>, {"annotations"}},
@@ -76,7 +76,7 @@ constexpr members added_2026_07_28[] = {
     {of<read_resource_params>, {"inputResponses", "requestState"}},
 };
 
-// ---- and what it dropped ----
+// ---- removed members ----
 
 constexpr members removed_2026_07_28[] = {
     {of<roots_capability>, {"listChanged"}},
@@ -133,7 +133,7 @@ bool has_member(revision r, const detail::struct_table& table, std::string_view 
     return true;
 }
 
-/// Before 2026-07-28 structured content is an object, and so is what an output schema describes.
+/// Before 2026-07-28 structured content must be an object, and output schemas must describe one.
 bool has_value(revision r, const detail::struct_table& table, const detail::field& f, const void* member) noexcept {
     if (has_any_structured_content(r)) return true;
     if (&table == &of<call_tool_result>() && f.wire == "structuredContent") {
@@ -193,7 +193,7 @@ std::string media_words(const std::string& kind, const json::value& mime_type, c
 
 std::string all_words(revision r, const json::value& blocks);
 
-/// What stands in the place of a block that the peer would not understand.
+/// The text that replaces a block which the revision does not support.
 std::string stand_in(revision r, const json::value& block, std::string_view type) {
     const std::string unsupported = ": not supported by protocol " + std::string(name_of(r)) + "]";
     if (type == "audio" || type == "image") {
@@ -219,7 +219,7 @@ std::string stand_in(revision r, const json::value& block, std::string_view type
     return "[" + std::string(type) + unsupported;
 }
 
-/// The texts among the blocks, and what stands in for the others.
+/// The text of all blocks; unsupported blocks are replaced.
 std::string all_words(revision r, const json::value& blocks) {
     std::string all;
     for (const json::value& block : blocks.items()) {
@@ -235,7 +235,7 @@ json::value filtered_annotations(revision r, json::value notes) {
     return notes;
 }
 
-/// The members that its type got later.
+/// Removes members that the block type got in later revisions.
 json::value filtered_block(revision r, json::value block, std::string_view type) {
     if (const json::value* notes = block.find("annotations")) {
         block.set("annotations", filtered_annotations(r, *notes));
@@ -262,7 +262,7 @@ json::value filtered_block(revision r, json::value block, std::string_view type)
 
 bool has_several_blocks(revision r) noexcept { return r >= revision::r2025_11_25; }
 
-/// `content` of a message: a block, or where the revision can have them, several; else one text of them all.
+/// `content` of a message: one block, an array of blocks if the revision supports it, otherwise one text of all blocks.
 json::value message_content(revision r, std::span<const content> blocks) {
     json::value made = json::array();
     for (const content& block : blocks) made.push_back(content_for(r, keel_encode(block), content_place::sampling));

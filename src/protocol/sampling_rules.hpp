@@ -1,6 +1,6 @@
 #pragma once
 
-// What a conversation must look like before a model may go on with it.
+// Validation of the messages of a sampling request.
 
 #include <keel/sampling.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace keel::inline KEEL_ABI::protocol {
 
-/// Nothing when it is in order (SAM-04, SAM-05); else what is wrong, and in which message.
+/// Returns nothing if the messages are valid (SAM-04, SAM-05), otherwise the reason and the number of the message.
 std::optional<std::string> sampling_problem(const sampling_request& request);
 
 }  // namespace keel::protocol

@@ -27,7 +27,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-/// What stands before the separator; `rest` goes on behind it.
+/// Returns the text before the separator and removes both from `rest`.
 std::string_view cut(std::string_view& rest, char separator) {
     const std::size_t end = std::min(rest.find(separator), rest.size());
     const std::string_view head = rest.substr(0, end);
@@ -47,7 +47,7 @@ bool is_state_value(std::string_view value) {
     return std::ranges::all_of(value, [](char c) { return c >= 0x20 && c <= 0x7e && c != ',' && c != '='; });
 }
 
-/// A token of HTTP (RFC 9110).
+/// An HTTP token (RFC 9110).
 bool is_token(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) {
         return c > 0x20 && c < 0x7f && std::string_view("\"(),/:;<=>?@[\\]{}").find(c) == std::string_view::npos;
@@ -59,7 +59,7 @@ bool is_baggage_value(std::string_view text) {
         text, [](char c) { return c > 0x20 && c < 0x7f && c != '"' && c != ',' && c != ';' && c != '\\'; });
 }
 
-/// `key = value`, where a property may also be a key alone.
+/// `key = value`; a property may also be only a key.
 bool is_baggage_pair(std::string_view text, bool may_lack_value) {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos) return may_lack_value && is_token(trimmed(text));
@@ -80,7 +80,7 @@ bool is_traceparent(std::string_view text) noexcept {
         return false;
     if (version == "ff" || all_zero(trace_id) || all_zero(parent_id)) return false;
     if (text.size() == length) return true;
-    // What later versions add comes after one more dash. Of it we only ask that it can be printed.
+    // Later versions may add fields after one more dash. They are checked only for printable characters.
     return version != "00" && text[length] == '-' &&
            std::ranges::all_of(text.substr(length), [](char c) { return c > 0x20 && c < 0x7f; });
 }
@@ -102,7 +102,7 @@ bool is_tracestate(std::string_view text) {
 
 bool is_baggage(std::string_view text) noexcept {
     if (text.empty() || text.size() > max_baggage) return false;
-    if (text.back() == ',') return false;  // cut would not show the empty entry behind it
+    if (text.back() == ',') return false;  // cut() would miss the empty entry after it
     std::size_t entries = 0;
     while (!text.empty()) {
         std::string_view entry = cut(text, ',');

@@ -1,4 +1,4 @@
-// The few functions of the protocol's value types.
+// Functions of the protocol's value types.
 
 #include <keel/base64.hpp>
 #include <keel/types_json.hpp>

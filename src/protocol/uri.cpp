@@ -11,7 +11,7 @@ constexpr std::string_view sub_delimiters = "!$&'()*+,;=";
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Made of unreserved characters, escapes, the delimiters that have no meaning of their own, and `more`.
+/// Unreserved characters, escapes, sub-delimiters, and `more`.
 bool consists_of(std::string_view text, std::string_view more) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
@@ -41,7 +41,7 @@ bool is_ipv4(std::string_view text) {
 
 bool is_ipv6(std::string_view text) {
     int groups = 0;
-    bool gap = false;  // "::" was seen; it stands for at least one group
+    bool gap = false;  // "::" was seen; it replaces at least one group
     if (text.starts_with("::")) {
         gap = true;
         text.remove_prefix(2);
@@ -70,7 +70,7 @@ bool is_ipv6(std::string_view text) {
     return gap ? groups < 8 : groups == 8;
 }
 
-/// "v", digits, ".", and anything harmless: for addresses that do not exist yet.
+/// IPvFuture: "v", hexadecimal digits, ".", then unreserved characters and delimiters.
 bool is_future_address(std::string_view text) {
     if (text.empty() || (text[0] != 'v' && text[0] != 'V')) return false;
     const std::size_t dot = text.find('.');

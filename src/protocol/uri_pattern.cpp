@@ -27,7 +27,7 @@ constexpr std::size_t max_places = std::size_t{1} << 27;  // instructions times 
 constexpr std::size_t max_steps = std::size_t{1} << 20;
 constexpr std::size_t max_steps_if_repeated = std::size_t{1} << 18;
 
-/// Escapes with upper-case digits, as RFC 3986 (6.2.2.1) compares them; false when there is half an escape.
+/// Makes hexadecimal digits of escapes upper case (RFC 3986, 6.2.2.1). False if an escape is incomplete.
 bool normalise_escapes(std::string& text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         if (text[i] != '%') continue;
@@ -40,14 +40,14 @@ bool normalise_escapes(std::string& text) {
     return true;
 }
 
-/// What begins at a byte of a URI.
+/// The character that starts at a byte of a URI.
 struct character {
-    std::uint8_t length = 0;  // 0: none that a value may hold
+    std::uint8_t length = 0;  // 0: not a character that a value may contain
     bool reserved = false;
-    std::uint16_t number = 0;  // of characters before it
+    std::uint16_t number = 0;  // of characters before this one
 };
 
-/// One character is one byte, or the escapes of one whole UTF-8 character.
+/// A character is one byte, or the escapes of one complete UTF-8 character.
 std::vector<character> characters_of(std::string_view uri) {
     std::vector<character> all(uri.size() + 1);
     std::uint16_t number = 0;
@@ -94,7 +94,7 @@ std::string_view first_characters(std::string_view text, std::size_t count) noex
     return text.substr(0, end);
 }
 
-// Making the program.
+// Compilation.
 
 uri_pattern::uri_pattern(const std::vector<std::string>& names, const std::vector<template_part>& parts)
     : captures_of_(names.size()) {
@@ -137,7 +137,7 @@ void uri_pattern::emit_units(const template_operator& op, bool at_least_one) {
     program_[emit(step::units)].reserved_too = op.allows_reserved;
 }
 
-/// A value without a name: one, or the items of an exploded one.
+/// A value without a name: one item, or the items of an exploded variable.
 void uri_pattern::emit_value(std::uint32_t index, bool at_least_one) {
     const capture& c = captures_[index];
     emit(step::begin, index);
@@ -150,7 +150,7 @@ void uri_pattern::emit_value(std::uint32_t index, bool at_least_one) {
         emit_units(*c.op, at_least_one);
     }
     if (c.variable.explode) {
-        // Rather no further item: what follows in the template may want it.
+        // Prefer no further item: the rest of the template may need it.
         const std::uint32_t again = emit(step::either);
         const std::uint32_t leave = emit(step::jump);
         land(again);
@@ -204,7 +204,7 @@ void uri_pattern::emit_named(const std::vector<std::uint32_t>& captures) {
 void uri_pattern::emit_named_value(std::uint32_t index) {
     const capture& c = captures_[index];
     if (c.variable.explode) {
-        // The capture holds the names too; text_of takes them out.
+        // The capture includes the names; text_of removes them.
         emit(step::begin, index);
         const auto item = static_cast<std::uint32_t>(program_.size());
         emit_text(c.op->equals_if_empty ? c.name + "=" : c.name);
@@ -236,14 +236,14 @@ void uri_pattern::emit_named_value(std::uint32_t index) {
     }
 }
 
-// Running it.
+// Matching.
 
 class uri_pattern::search {
 public:
     search(const uri_pattern& pattern, std::string_view uri)
         : pattern_(pattern), uri_(uri), characters_(characters_of(uri)), bounds_(pattern.captures_.size()) {
-        // With a variable that appears twice, whether a place leads on depends on what was captured before it: such
-        // places must be tried again, and only the number of steps is bounded.
+        // If a variable appears twice, the result at a position depends on earlier captures, so positions must be tried
+        // again. Only the number of steps is limited then.
         if (!pattern.repeats_) tried_.resize(pattern.program_.size() * (uri.size() + 1));
     }
 
@@ -279,7 +279,7 @@ private:
         std::uint32_t end = unset;
     };
     struct job {
-        std::uint32_t at = 0;  // an instruction; or the capture that gets its former bounds back
+        std::uint32_t at = 0;  // an instruction, or the capture whose former bounds are restored
         std::uint32_t position = 0;
         range before;
         bool restores = false;
@@ -289,7 +289,7 @@ private:
         jobs_.push_back({at, static_cast<std::uint32_t>(position), {}, false});
     }
 
-    /// The length of the character here, 0 when the instruction does not take it.
+    /// The length of the character here, or 0 if the instruction does not accept it.
     std::size_t taken(const instruction& i) const {
         const character& c = characters_[position_];
         return c.reserved && !i.reserved_too ? 0 : c.length;
@@ -303,7 +303,7 @@ private:
         return true;
     }
 
-    /// One instruction; false when this way has ended.
+    /// Executes one instruction. Returns false if this alternative has failed.
     bool advance() {
         const instruction& i = pattern_.program_[at_];
         switch (i.what) {
@@ -324,8 +324,8 @@ private:
                 if (const std::size_t length = taken(i)) later(at_, position_ + length);
                 break;
             case step::counted: {
-                // Depends on where the capture began, so it is tried as often as it is reached: `count` times at most
-                // for each beginning.
+                // Depends on where the capture began, so it is tried each time it is reached: at most `count` times for
+                // each beginning.
                 const unsigned number = characters_[position_].number;
                 const std::size_t length = taken(i);
                 if (length != 0 && number - characters_[bounds_[i.target].begin].number < i.count) {
@@ -353,7 +353,7 @@ private:
         return true;
     }
 
-    /// The values, unless a variable that appears twice would have two of them.
+    /// The values, or nothing if a variable that appears twice has two different values.
     std::optional<std::vector<std::optional<std::string>>> collect() const {
         std::vector<std::optional<std::string>> values(pattern_.captures_of_.size());
         for (std::size_t v = 0; v < values.size(); ++v) {
@@ -362,7 +362,7 @@ private:
             if (std::ranges::all_of(places, absent)) continue;
             if (std::ranges::any_of(places, absent)) return std::nullopt;
 
-            // The place that shows most of the value; all others must show the same of it.
+            // Use the occurrence with the longest prefix; all others must agree with it.
             const auto shown = [&](std::uint32_t c) {
                 const std::size_t prefix = pattern_.captures_[c].variable.prefix;
                 return prefix == 0 ? SIZE_MAX : prefix;
@@ -379,7 +379,7 @@ private:
     std::string text_of(std::uint32_t index) const {
         const capture& c = pattern_.captures_[index];
         std::string_view raw = uri_.substr(bounds_[index].begin, bounds_[index].end - bounds_[index].begin);
-        // Separators of unnamed items are what joins them anyway.
+        // The separators of unnamed items also join them.
         if (!c.variable.explode || !c.op->named) return percent_decode(raw);
         std::string joined;
         for (bool first = true;; first = false) {
@@ -399,7 +399,7 @@ private:
     std::vector<character> characters_;
     std::vector<range> bounds_;  // by capture
     std::vector<bool> tried_;    // by instruction and position
-    std::vector<job> jobs_;      // the last one is next
+    std::vector<job> jobs_;      // a stack
     std::uint32_t at_ = 0;
     std::size_t position_ = 0;
     bool accepted_ = false;

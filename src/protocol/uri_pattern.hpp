@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of a URI template, and the matching of URIs against them. Used through uri_template.
+// The parts of a URI template, and matching of URIs. Used through uri_template.
 
 #include <keel/version.hpp>
 
@@ -14,28 +14,28 @@
 
 namespace keel::inline KEEL_ABI::protocol {
 
-/// The table of RFC 6570, appendix A.
+/// The operators of RFC 6570, appendix A.
 struct template_operator {
     char sign;       // 0 for a simple expression
-    char first;      // written before the first value, or 0
+    char first;      // written before the first value; 0: nothing
     char separator;  // between values
-    bool named;      // each value has its name in front
+    bool named;      // each value is preceded by its name
     bool equals_if_empty;
     bool allows_reserved;
 };
 
-/// The operator with that sign, or nullptr. 0 is the sign of simple expressions.
+/// The operator with this sign, or nullptr. Simple expressions have the sign 0.
 const template_operator* find_template_operator(char sign) noexcept;
 
 struct template_variable {
-    std::size_t index = 0;   // into the names of the template
-    std::size_t prefix = 0;  // at most that many characters; 0: all
+    std::size_t index = 0;   // into the variable names of the template
+    std::size_t prefix = 0;  // maximum number of characters; 0: unlimited
     bool explode = false;
 };
 
-/// A literal, or an expression when it has variables.
+/// A literal, or an expression if it has variables.
 struct template_part {
-    std::string literal;  // escaped where it must be
+    std::string literal;  // with escapes
     const template_operator* op = nullptr;
     std::vector<template_variable> variables;
 };
@@ -43,15 +43,15 @@ struct template_part {
 /// The first `count` characters of UTF-8 text.
 std::string_view first_characters(std::string_view text, std::size_t count) noexcept;
 
-/// A small program that looks for a way through the URI, trying alternatives in order and never trying the same place
-/// twice: time and memory are bounded by the product of both lengths, whatever the URI.
+/// A backtracking matcher with memory: it tries alternatives in order and never tries the same position twice. Time and
+/// memory are bounded by the product of both lengths.
 class uri_pattern {
 public:
     static constexpr std::size_t max_uri_size = 8192;
 
     uri_pattern(const std::vector<std::string>& names, const std::vector<template_part>& parts);
 
-    /// By index of the variable. See uri_template::match.
+    /// The values, indexed by variable. See uri_template::match.
     std::optional<std::vector<std::optional<std::string>>> match(std::string_view uri) const;
 
 private:
@@ -60,16 +60,16 @@ private:
         unit,      // one character
         units,     // any number of characters, as few as possible
         counted,   // up to `count` characters since the capture `target` began, as many as possible
-        either,    // rather the next instruction, else `target`
+        either,    // first the next instruction, then `target`
         jump,      // to `target`
         begin,     // the capture `target` begins
         end,       // the capture `target` ends
-        unused,    // fails when the capture `target` has ended before
+        unused,    // fails if the capture `target` has already ended
         accepted,  // succeeds at the end of the URI
     };
     struct instruction {
         step what = step::accepted;
-        bool reserved_too = false;  // whether characters may be reserved ones
+        bool reserved_too = false;  // also accept reserved characters
         std::uint32_t target = 0;
         std::uint32_t count = 0;
     };

@@ -15,8 +15,8 @@ constexpr std::size_t max_prefix = 9999;
 
 bool is_name_character(char c) { return is_unreserved(c) && c != '-' && c != '.' && c != '~'; }
 
-/// Printable ASCII that literals must not hold (RFC 6570, 2.1). An apostrophe may: it is a character of URIs, and
-/// leaving it out is an error of the RFC.
+/// Printable ASCII that is not allowed in literals (RFC 6570, 2.1). The apostrophe is allowed: it is valid in URIs, and
+/// its omission is an erratum of the RFC.
 bool is_forbidden(char c) { return std::string_view(" \"<>\\^`|").find(c) != std::string_view::npos; }
 
 bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
@@ -34,7 +34,7 @@ void append_value(std::string& out, std::string_view text, bool allows_reserved)
     }
 }
 
-/// Writes what one expression stands for.
+/// Expands one expression.
 class expansion {
 public:
     expansion(std::string& out, const template_operator& op) : out_(out), op_(op) {}
@@ -102,7 +102,7 @@ private:
     bool began_ = false;
 };
 
-/// Short, and safe to print.
+/// Truncated and printable.
 std::string shown(std::string_view text) {
     constexpr std::size_t longest = 80;
     std::string out;
@@ -134,8 +134,8 @@ template_part uri_template::parse_literal(std::size_t& at) {
     template_part part;
     for (; at < text_.size() && text_[at] != '{'; ++at) {
         const char c = text_[at];
-        if (c == '}') fail("closing brace without an expression", at);
-        if (is_control(c) || is_forbidden(c)) fail("character that no URI may hold", at);
+        if (c == '}') fail("unmatched closing brace", at);
+        if (is_control(c) || is_forbidden(c)) fail("character that is invalid in a URI", at);
         if (c == '%' && escaped_byte(text_, at) < 0) fail("incomplete percent escape", at);
         if (static_cast<unsigned char>(c) < 0x80) {
             part.literal += c;
@@ -143,7 +143,7 @@ template_part uri_template::parse_literal(std::size_t& at) {
         }
         const auto run = json::detail::skip_non_ascii(text_.data() + at, text_.data() + text_.size());
         const auto end = static_cast<std::size_t>(run.end - text_.data());
-        if (!run.valid) fail("text that is not UTF-8", end);
+        if (!run.valid) fail("invalid UTF-8", end);
         for (; at != end; ++at) append_escape(part.literal, text_[at]);
         --at;
     }
@@ -177,7 +177,8 @@ template_part uri_template::parse_expression(std::size_t& at) {
                 v.prefix = v.prefix * 10 + static_cast<std::size_t>(text_[at++] - '0');
                 if (v.prefix == 0) break;  // no leading zeros
             }
-            if (v.prefix == 0 || v.prefix > max_prefix) fail("prefix that is not a number from 1 to 9999", colon);
+            if (v.prefix == 0 || v.prefix > max_prefix)
+                fail("invalid prefix (expected a number from 1 to 9999)", colon);
         }
         part.variables.push_back(v);
         if (text_[at] == '}') break;
@@ -187,7 +188,7 @@ template_part uri_template::parse_expression(std::size_t& at) {
     return part;
 }
 
-/// Where the name that begins at `at` ends: name characters and escapes, with single dots between them.
+/// The end of the name that starts at `at`: name characters and escapes, with single dots between them.
 std::size_t uri_template::parse_name(std::size_t at) const {
     const auto length_at = [&](std::size_t i) -> std::size_t {
         return is_name_character(text_[i]) ? 1 : escaped_byte(text_, i) >= 0 ? 3 : 0;
@@ -221,7 +222,7 @@ std::string uri_template::expand(const template_values& values) const {
             if (found == values.end()) continue;
             if (v.prefix != 0 && !std::holds_alternative<std::string>(found->second)) {
                 throw std::invalid_argument("keel: URI template \"" + shown(text_) + "\": variable \"" + shown(name) +
-                                            "\" has a prefix, but its value is no text");
+                                            "\" has a prefix, but its value is not a string");
             }
             std::visit([&](const auto& value) { expression.write(name, v, value); }, found->second);
         }

@@ -1,6 +1,6 @@
 #pragma once
 
-// URI templates (RFC 6570, all four levels): expanded to a URI, or matched against one.
+// URI templates (RFC 6570, all four levels): expansion and matching.
 
 #include "protocol/uri.hpp"
 #include "protocol/uri_pattern.hpp"
@@ -16,32 +16,32 @@
 
 namespace keel::inline KEEL_ABI::protocol {
 
-/// What a variable stands for: a text, a list, or keys with values in their order. An empty list or table counts as
-/// undefined, an empty text does not.
+/// The value of a variable: a string, a list, or ordered key-value pairs. An empty list or table counts as undefined,
+/// an empty string does not.
 using template_value =
     std::variant<std::string, std::vector<std::string>, std::vector<std::pair<std::string, std::string>>>;
-/// Variables that are missing are undefined.
+/// Missing variables are undefined.
 using template_values = std::map<std::string, template_value>;
 using matched_values = std::map<std::string, std::string>;
 
-/// A value, to be shared freely: nothing changes after construction, and all threads may use it at once.
+/// Immutable after construction, so it is thread-safe.
 class uri_template {
 public:
     static constexpr std::size_t max_template_size = 8192;
     static constexpr std::size_t max_uri_size = uri_pattern::max_uri_size;
 
-    /// Throws std::invalid_argument, saying what is wrong and at which offset:
-    /// `keel: URI template "x{": unclosed expression at 1`.
+    /// Throws std::invalid_argument with the reason and the offset: `keel: URI template "x{": unclosed expression at
+    /// 1`.
     explicit uri_template(std::string text);
 
     const std::string& text() const noexcept { return text_; }
-    /// Their names, in the order in which they first appear.
+    /// The variable names in order of first appearance.
     const std::vector<std::string>& variables() const noexcept { return variables_; }
 
-    /// Throws std::invalid_argument when a list or table meets a prefix modifier, which RFC 6570 does not define.
+    /// Throws std::invalid_argument if a list or table has a prefix modifier, which RFC 6570 does not define.
     std::string expand(const template_values&) const;
 
-    /// The values that would expand to this URI, percent escapes decoded; nothing when there are none.
+    /// Returns the values that expand to this URI, with percent escapes decoded, or nothing if the URI does not match.
     ///
     /// - {x} never matches a reserved character ('/', '?', '#', ',', …) that is not escaped; {+x} and {#x} may.
     /// - {x} and {+x} stand for at least one character: "note://{id}" is not "note://". All other expressions may be
@@ -55,9 +55,9 @@ public:
     /// - Where several answers are possible, a variable takes as little as it can, one with a prefix as much as it can,
     ///   and expressions are rather present than absent: "a.b" is {name}{.ext} with both.
     ///
-    /// No value holds a NUL or is other than UTF-8. URIs longer than max_uri_size match nothing. The work is bounded by
-    /// the product of both lengths, and by a fixed number of steps; a search that is cut short is no match. That takes
-    /// a template of hundreds of variables, or one that leaves many choices to a variable that appears twice.
+    /// Values are valid UTF-8 without NUL. URIs longer than max_uri_size do not match. The work is bounded by the
+    /// product of both lengths and by a maximum number of steps; a search that exceeds it is no match. That happens
+    /// only with hundreds of variables, or with many alternatives for a variable that appears twice.
     std::optional<matched_values> match(std::string_view uri) const;
 
 private:
@@ -71,7 +71,7 @@ private:
     std::string text_;
     std::vector<std::string> variables_;
     std::vector<template_part> parts_;
-    uri_pattern pattern_;  // of the two above
+    uri_pattern pattern_;  // compiled from the two members above
 };
 
 }  // namespace keel::protocol

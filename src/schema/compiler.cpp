@@ -1,7 +1,7 @@
 #include "compiler.hpp"
 
 #include "keywords.hpp"
-#include "library.hpp"
+#include "schema_documents.hpp"
 
 #include <algorithm>
 #include <map>
@@ -16,16 +16,16 @@ constexpr std::size_t max_dynamic_table = 1'000'000;
 
 class compiler {
 public:
-    explicit compiler(const schema_options& options) : options_(options), library_(options) {
+    explicit compiler(const schema_options& options) : options_(options), documents_(options) {
         program_->max_depth = options.max_depth;
         program_->max_work = options.max_work;
     }
 
     std::shared_ptr<const program> run(const json::value& document) {
         std::vector<const json::value*> all;
-        library_.add_main(document, all);
+        documents_.add_main(document, all);
         program_->root = node_of(document);
-        // Also those that nothing refers to: a mistake in them is a mistake.
+        // Also compile schemas without references to them, so that their errors are reported.
         for (const json::value* schema : all) node_of(*schema);
         do {
             while (next_ != waiting_.size()) {
@@ -38,9 +38,9 @@ public:
     }
 
 private:
-    /// The node of a schema. Its contents follow when its turn comes, so that schemas may refer to each other.
+    /// The node of a schema. Its content is compiled later from the work list, so that schemas may refer to each other.
     index node_of(const json::value& schema) {
-        place& at = library_.at(schema);
+        place& at = documents_.at(schema);
         if (at.node == none) {
             at.node = static_cast<index>(program_->nodes.size());
             program_->nodes.push_back({.resource = at.resource});
@@ -51,12 +51,12 @@ private:
     }
 
     void compile(const json::value& schema) {
-        const place& at = library_.at(schema);
+        const place& at = documents_.at(schema);
         node n{.resource = at.resource};
         if (const auto truth = schema.if_bool()) {
             n.allowed = *truth ? types::any : 0;
         } else {
-            const vocabularies speaks = library_.resources()[at.resource].speaks;
+            const vocabularies speaks = documents_.resources()[at.resource].speaks;
             const keywords k(schema, at);
             k.check_annotations();
             if (speaks.validation) n.allowed = read_types(k);
@@ -202,10 +202,10 @@ private:
     index logic(const keywords& k, const json::value& schema, const place& at, vocabularies speaks) {
         logic_rules rules;
         if (const json::value* reference = k.text("$ref")) {
-            rules.all_of.push_back(node_of(library_.resolve(at, reference->as_string(), "$ref")));
+            rules.all_of.push_back(node_of(documents_.resolve(at, reference->as_string(), "$ref")));
         }
         if (const json::value* reference = k.text("$dynamicRef")) {
-            dynamic_reference(library_.resolve(at, reference->as_string(), "$dynamicRef"), reference->as_string(),
+            dynamic_reference(documents_.resolve(at, reference->as_string(), "$dynamicRef"), reference->as_string(),
                               rules);
         }
         if (speaks.validation && any_of(schema, {"const"}) && any_of(schema, {"enum"})) {
@@ -216,7 +216,7 @@ private:
             rules.any_of = children(schema, "anyOf");
             rules.one_of = children(schema, "oneOf");
             rules.not_ = child(schema, "not");
-            if (schema.contains("if")) {  // the other two mean nothing without it
+            if (schema.contains("if")) {  // "then" and "else" have no meaning without "if"
                 rules.if_ = child(schema, "if");
                 rules.then_ = child(schema, "then");
                 rules.else_ = child(schema, "else");
@@ -227,7 +227,7 @@ private:
         return any ? add(program_->logic, std::move(rules)) : none;
     }
 
-    /// A schema with both is rare: the second gets a node of its own.
+    /// A schema with both is rare: the second gets its own node.
     index const_beside_enum(const json::value& content, const place& at) {
         const json::value only = json::object({{"const", content}});
         const index values = add(program_->values, read_values(keywords(only, at)));
@@ -235,7 +235,7 @@ private:
         return static_cast<index>(program_->nodes.size() - 1);
     }
 
-    // A "$dynamicRef" is an ordinary reference, unless it ends at a "$dynamicAnchor" by that very name.
+    // A "$dynamicRef" is an ordinary reference unless it resolves to a "$dynamicAnchor" of the same name.
     void dynamic_reference(const json::value& target, std::string_view reference, logic_rules& rules) {
         rules.dynamic_target = node_of(target);
         const auto hash = reference.find('#');
@@ -246,13 +246,13 @@ private:
         rules.dynamic_name = at->second;
     }
 
-    /// What a dynamic reference may lead to must be there too. True when something was added.
+    /// Adds the possible targets of dynamic references. Returns true if something was added.
     bool follow_dynamic_anchors() {
         const std::size_t before = waiting_.size();
         const std::set<index> entered = entered_;
         for (const auto& [name, number] : dynamic_names_) {
             for (const index r : entered) {
-                const auto& anchors = library_.resources()[r].dynamic_anchors;
+                const auto& anchors = documents_.resources()[r].dynamic_anchors;
                 if (const auto at = anchors.find(name); at != anchors.end()) node_of(*at->second);
             }
         }
@@ -260,7 +260,7 @@ private:
     }
 
     void make_dynamic_table() {
-        const std::size_t resources = library_.resources().size();
+        const std::size_t resources = documents_.resources().size();
         program_->resources = static_cast<index>(resources);
         if (dynamic_names_.empty()) return;
         if (dynamic_names_.size() * resources > max_dynamic_table)
@@ -268,16 +268,16 @@ private:
         program_->dynamic_anchors.assign(dynamic_names_.size() * resources, none);
         for (const auto& [name, number] : dynamic_names_) {
             for (std::size_t r = 0; r != resources; ++r) {
-                const auto& anchors = library_.resources()[r].dynamic_anchors;
+                const auto& anchors = documents_.resources()[r].dynamic_anchors;
                 const auto at = anchors.find(name);
                 if (at != anchors.end())
-                    program_->dynamic_anchors[number * resources + r] = library_.at(*at->second).node;
+                    program_->dynamic_anchors[number * resources + r] = documents_.at(*at->second).node;
             }
         }
     }
 
     const schema_options& options_;
-    library library_;
+    schema_documents documents_;
     std::shared_ptr<program> program_ = std::make_shared<program>();
     std::vector<const json::value*> waiting_;
     std::size_t next_ = 0;

@@ -8,7 +8,7 @@
 
 namespace keel::inline KEEL_ABI::validation {
 
-/// Throws schema_error. What it returns keeps nothing of the document or the options.
+/// Throws schema_error. The result does not refer to the document or the options.
 std::shared_ptr<const program> compile(const json::value& document, const schema_options& options);
 
 }  // namespace keel::validation

@@ -17,7 +17,7 @@ bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && 
 bool is_hex(char c) noexcept { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool is_any_of(char c, std::string_view set) noexcept { return c != '\0' && set.find(c) != set.npos; }
 
-/// What is left of a text while it is being read.
+/// The remaining text.
 struct rest {
     std::string_view text;
 
@@ -81,7 +81,7 @@ bool take_time(rest& r) noexcept {
         if (!minutes || *hours > 23 || *minutes > 59) return false;
         offset = (*hours * 60 + *minutes) * (west ? -1 : 1);
     }
-    // A leap second is the last one of a day of UTC.
+    // A leap second is the last second of a UTC day.
     constexpr int day = 24 * 60;
     return *second != 60 || (*hour * 60 + *minute - offset + 2 * day) % day == day - 1;
 }
@@ -101,7 +101,7 @@ bool date_time(std::string_view text) {
     return take_date(r) && (r.take('T') || r.take('t')) && take_time(r) && r.empty();
 }
 
-/// Numbers, each with one of the units. The units stand in their order, and none between two may be left out.
+/// Numbers, each followed by a unit. The units must be in order, and none between two may be omitted.
 bool take_units(rest& r, std::string_view units) noexcept {
     std::size_t next = units.npos;
     while (is_digit(r.front())) {
@@ -263,7 +263,7 @@ bool authority(std::string_view text) {
     return text.front() == ':' && std::ranges::all_of(text.substr(1), is_digit);
 }
 
-/// A URI reference; a full URI when it must have a scheme.
+/// A URI reference, or a full URI if a scheme is required.
 bool reference(std::string_view text, bool needs_scheme) {
     if (const auto at = text.find('#'); at != text.npos) {
         if (!only(text.substr(at + 1), ":@/?")) return false;
@@ -273,7 +273,7 @@ bool reference(std::string_view text, bool needs_scheme) {
         if (!only(text.substr(at + 1), ":@/?")) return false;
         text = text.substr(0, at);
     }
-    // A colon in the first segment makes what is before it a scheme.
+    // A colon in the first segment ends the scheme.
     const auto colon = text.find(':');
     const bool scheme = colon < text.find('/');
     if (scheme) {
@@ -296,7 +296,7 @@ bool reference(std::string_view text, bool needs_scheme) {
 bool uri(std::string_view text) { return reference(text, true); }
 bool uri_reference(std::string_view text) { return reference(text, false); }
 
-// ---- the rest ----
+// ---- other formats ----
 
 bool uuid(std::string_view text) {
     if (text.size() != 36) return false;

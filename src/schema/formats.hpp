@@ -1,6 +1,6 @@
 #pragma once
 
-// The formats that can be checked, by name.
+// The supported formats, by name.
 
 #include <keel/version.hpp>
 
@@ -10,7 +10,7 @@ namespace keel::inline KEEL_ABI::validation {
 
 using format_check = bool (*)(std::string_view);
 
-/// Nothing for a format that is not known: it is an annotation only.
+/// Null for an unknown format, which is only an annotation.
 format_check find_format(std::string_view name) noexcept;
 
 }  // namespace keel::validation

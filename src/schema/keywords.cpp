@@ -16,7 +16,7 @@ constexpr type_name type_names[] = {{"null", types::null},     {"boolean", types
                                     {"number", types::number}, {"string", types::string},   {"array", types::array},
                                     {"object", types::object}};
 
-/// What comparing with the value costs at most.
+/// The maximum cost of a comparison with this value.
 std::size_t weight_of(const json::value& v) {
     std::size_t weight = 0;
     std::vector<const json::value*> waiting{&v};
@@ -41,7 +41,7 @@ void keywords::fail(std::string_view keyword, const std::string& why) const { th
 void keywords::expected(std::string_view keyword, std::string_view what) const {
     const json::value& found = schema_[keyword];
     std::string shown(json::name_of(found.type()));
-    if (found.is_number() && !json::write(shown.erase(), found)) shown = "a number that is not finite";
+    if (found.is_number() && !json::write(shown.erase(), found)) shown = "NaN or infinity";
     fail(keyword, "expected " + std::string(what) + ", found " + shown);
 }
 
@@ -52,8 +52,8 @@ void keywords::count(std::string_view keyword, std::size_t& into) const {
         into = *n;
         return;
     }
-    if (!is_integral(*v) || *v->if_double() < 0) expected(keyword, "an integer that is not negative");
-    const double d = *v->if_double();  // 2.0 is an integer; beyond 64 bits there is nothing to count
+    if (!is_integral(*v) || *v->if_double() < 0) expected(keyword, "a non-negative integer");
+    const double d = *v->if_double();  // 2.0 is an integer; a count beyond 64 bits cannot be reached
     into = d < 0x1p64 ? static_cast<std::size_t>(d) : unlimited;
 }
 
@@ -99,7 +99,7 @@ std::vector<std::string> keywords::names(const json::value& list, const std::str
         const auto name = item.if_string();
         const std::string here = pointer_to(where, out.size());
         if (!name) throw schema_error(here, "expected a string, found " + std::string(json::name_of(item.type())));
-        if (!seen.insert(*name).second) throw schema_error(here, "the same name stands here twice");
+        if (!seen.insert(*name).second) throw schema_error(here, "duplicate name");
         out.emplace_back(*name);
     }
     return out;
@@ -123,9 +123,9 @@ type_set read_types(const keywords& k) {
         const auto at = std::ranges::find(type_names, *name, &type_name::name);
         if (at != std::end(type_names)) return at->bits;
         std::string shown;
-        if (!json::write_string(shown, name->substr(0, 64))) shown = "something else";
+        if (!json::write_string(shown, name->substr(0, 64))) shown = "(invalid UTF-8)";
         throw schema_error(where, "unknown type " + shown +
-                                      ": there are null, boolean, integer, number, string, array "
+                                      ": expected null, boolean, integer, number, string, array "
                                       "and object");
     };
     if (v->is_string()) return one(*v, k.where("type"));
@@ -135,7 +135,7 @@ type_set read_types(const keywords& k) {
     for (std::size_t i = 0; i != v->size(); ++i) {
         const std::string where = pointer_to(k.where("type"), i);
         const type_set bits = one(v->items()[i], where);
-        if (all & bits) throw schema_error(where, "the same type stands here twice");
+        if (all & bits) throw schema_error(where, "duplicate type");
         all |= bits;
     }
     return all;
@@ -143,7 +143,7 @@ type_set read_types(const keywords& k) {
 
 value_rules read_values(const keywords& k) {
     value_rules rules;
-    // With both, "enum" is taken here and "const" has a node of its own: see the compiler.
+    // If both are present, "enum" is compiled here and "const" has its own node: see compiler.cpp.
     const json::value* one = k.find("const");
     const json::value* several = k.list("enum");
     const auto add = [&](const json::value& v) {

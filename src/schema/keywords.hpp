@@ -1,8 +1,8 @@
 #pragma once
 
-// Reading the keywords of one schema, with a complaint at the right place when one is not of its form.
+// Reads the keywords of one schema. Errors contain the JSON pointer of the keyword.
 
-#include "library.hpp"
+#include "schema_documents.hpp"
 
 #include <string>
 #include <string_view>
@@ -19,18 +19,18 @@ public:
     [[noreturn]] void fail(std::string_view keyword, const std::string& why) const;
     [[noreturn]] void expected(std::string_view keyword, std::string_view what) const;
 
-    // What the keyword says, if it is there.
+    // Each reads the value of a keyword, if it is present.
     void count(std::string_view keyword, std::size_t& into) const;
     void number(std::string_view keyword, json::value& into) const;
-    bool flag(std::string_view keyword) const;  // false when it is not there
+    bool flag(std::string_view keyword) const;  // false if missing
     const json::value* text(std::string_view keyword) const;
     const json::value* list(std::string_view keyword) const;
     const json::value* object(std::string_view keyword) const;
 
-    /// Different strings.
+    /// An array of unique strings.
     std::vector<std::string> names(const json::value& list, const std::string& where) const;
 
-    /// Annotations have a form too.
+    /// Annotations are validated too.
     void check_annotations() const;
 
 private:

@@ -1,5 +1,5 @@
-// The schemas of schemas. Keel checks the form of a schema while it makes it ready and does not need them for that:
-// they are here for schemas that refer to them.
+// The metaschemas. Keel validates a schema while compiling it and does not need them for that: they are here for
+// schemas that refer to them.
 
 #include "metaschemas.hpp"
 

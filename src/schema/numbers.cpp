@@ -29,7 +29,7 @@ std::partial_ordering compare_with(std::uint64_t n, double d) noexcept {
     return 0.0 <=> d - static_cast<double>(whole);
 }
 
-/// An integer of either kind with a real.
+/// Compares an integer of either kind with a real.
 std::partial_ordering compare_with(const json::value& n, double d) noexcept {
     if (const auto i = n.if_int()) return compare_with(*i, d);
     return compare_with(*n.if_uint(), d);
@@ -62,7 +62,7 @@ std::partial_ordering compare(const json::value& a, const json::value& b) noexce
         return 0 <=> compare_with(b, *a.if_double());
     }
     if (b.type() == json::kind::real) return compare_with(a, *b.if_double());
-    if (a.type() != b.type()) {  // unsigned ones are those beyond the signed
+    if (a.type() != b.type()) {  // unsigned integers are above the signed range
         return a.type() == json::kind::unsigned_integer ? std::partial_ordering::greater : std::partial_ordering::less;
     }
     return *a.if_uint() <=> *b.if_uint();
@@ -94,7 +94,7 @@ decimal to_decimal(const json::value& number) noexcept {
     int exponent = 0;
     if (p != end) {
         ++p;
-        if (*p == '+') ++p;  // from_chars takes no plus
+        if (*p == '+') ++p;  // from_chars does not accept a plus sign
         std::from_chars(p, end, exponent);
     }
     out.exponent += exponent;
@@ -107,7 +107,7 @@ bool is_multiple(const json::value& number, const decimal& of) noexcept {
     if (!std::isfinite(*number.if_double())) return false;
     const decimal n = to_decimal(number);
     if (n.digits == 0) return true;
-    // Is digits * 10^shift / of.digits whole?
+    // Is digits * 10^shift / of.digits an integer?
     const int shift = n.exponent - of.exponent;
     if (shift >= 0) {
         const std::uint64_t rest = n.digits % of.digits;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers by their mathematical value: no rounding, no overflow.
+// Compares numbers by their mathematical value, without rounding or overflow.
 
 #include <keel/json.hpp>
 
@@ -9,14 +9,14 @@
 
 namespace keel::inline KEEL_ABI::validation {
 
-/// Exact, also between an integer beyond 2^53 and a real. Both must be numbers.
+/// Exact, even between an integer above 2^53 and a real. Both must be numbers.
 std::partial_ordering compare(const json::value& a, const json::value& b) noexcept;
 
-/// 3, 3.0 and 1e300 are; 3.5, infinity and "3" are not.
+/// True for 3, 3.0 and 1e300; false for 3.5, infinity and "3".
 bool is_integral(const json::value& v) noexcept;
 
-/// A number without its sign as digits * 10^exponent: of a real, the shortest decimal that reads back as it, which is
-/// what its author wrote. 0.01 is one hundredth here, not the double beside it.
+/// A number without its sign as digits * 10^exponent. For a real it is the shortest decimal that reads back as the same
+/// value: 0.01 is one hundredth, not the nearest double.
 struct decimal {
     std::uint64_t digits = 0;
     int exponent = 0;

@@ -8,8 +8,8 @@ namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 
-// The memory one pattern may take for its program and for what a search remembers. Beyond it RE2 refuses the pattern,
-// or searches more slowly (still in linear time).
+// The memory limit of a pattern's program and search cache. Above it RE2 rejects the pattern, or searches more slowly
+// (still in linear time).
 constexpr std::int64_t max_memory = 4 << 20;
 constexpr std::size_t max_pattern = 16 * 1024;
 
@@ -43,7 +43,7 @@ std::unique_ptr<const pattern> pattern::make(std::string_view ecma, std::string&
     }
     auto machine = make_machine(t.text);
     if (!machine->ok()) {
-        why = "pattern cannot be used: " + machine->error();
+        why = "unsupported pattern: " + machine->error();
         return nullptr;
     }
     return std::unique_ptr<const pattern>(new pattern(std::move(machine), ecma));

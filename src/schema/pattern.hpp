@@ -18,22 +18,22 @@ namespace keel::inline KEEL_ABI::validation {
 struct translated_pattern {
     enum class outcome { good, invalid, unsupported };
     outcome what = outcome::good;
-    std::string text;  // for RE2 when good; otherwise why: "pattern uses a backreference, which is not supported"
+    std::string text;  // for RE2 if good; otherwise the reason: "pattern uses a backreference, which is not supported"
 };
 
-/// The same expression in RE2's language. `good` still may be refused by RE2.
+/// Translates an expression to RE2 syntax. RE2 may still reject a `good` one.
 translated_pattern translate_pattern(std::string_view ecma);
 
-/// A pattern made ready. Matching is for any number of threads at once.
+/// A compiled pattern. Matching is thread-safe.
 class pattern {
 public:
-    /// Returns nothing and says why when it cannot be used.
+    /// Returns null, and the reason in `why`, if the pattern is invalid or unsupported.
     static std::unique_ptr<const pattern> make(std::string_view ecma, std::string& why);
     ~pattern();
 
-    /// Somewhere in the text; anchors are the expression's own affair.
+    /// Searches the text; the expression may contain anchors.
     bool found_in(std::string_view text) const;
-    /// What a search costs per byte if the worst comes to the worst.
+    /// The worst-case cost of a search per byte.
     std::size_t size() const noexcept { return size_; }
     const std::string& source() const noexcept { return source_; }
 
@@ -45,7 +45,7 @@ private:
     std::size_t size_;
 };
 
-/// True unless ECMA-262 itself would refuse it: what RE2 cannot do is valid all the same.
+/// True if ECMA-262 allows it, even if RE2 does not support it.
 bool is_regular_expression(std::string_view text);
 
 }  // namespace keel::validation

@@ -1,5 +1,5 @@
-// ECMA-262 to RE2. Every character class is written out by its characters, so that nothing depends on what RE2 takes
-// \s or . to mean; groups capture nothing; what RE2 cannot do is refused by name.
+// Translates ECMA-262 to RE2. Every character class is written as explicit ranges, so that RE2's meaning of \s or .
+// does not matter; groups do not capture; the error names a feature that RE2 does not support.
 
 #include "pattern.hpp"
 
@@ -13,7 +13,7 @@ namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 
-// WhiteSpace and LineTerminator of ECMA-262, and everything else.
+// WhiteSpace and LineTerminator of ECMA-262, and their complement.
 constexpr std::string_view space_ranges =
     "\\x09-\\x0D\\x20\\x{A0}\\x{1680}\\x{2000}-\\x{200A}\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}\\x{FEFF}";
 constexpr std::string_view other_than_space_ranges =
@@ -62,7 +62,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 48> categori
     {"Line_Separator", "Zl"},
     {"Paragraph_Separator", "Zp"},
     {"Space_Separator", "Zs"},
-    // Binary properties that are categories by another name. The others RE2 does not know.
+    // Binary properties that are aliases of categories. RE2 does not support the others.
     {"Cased_Letter", ""},
     {"LC", ""},
     {"Unassigned", ""},
@@ -79,7 +79,7 @@ struct refusal {
 };
 
 [[noreturn]] void invalid(const std::string& why) {
-    throw refusal{translated_pattern::outcome::invalid, "pattern is not a regular expression: " + why};
+    throw refusal{translated_pattern::outcome::invalid, "invalid pattern: " + why};
 }
 
 [[noreturn]] void unsupported(const std::string& what) {
@@ -89,10 +89,10 @@ struct refusal {
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
 
-/// One element of a class, or an escape outside: a character, or ranges ready to stand within brackets.
+/// One element of a class, or an escape outside: a character, or ranges in the form used within brackets.
 struct atom {
     char32_t character = 0;
-    std::string ranges;  // empty when it is a character
+    std::string ranges;  // empty: a single character
     bool is_class() const noexcept { return !ranges.empty(); }
 };
 
@@ -124,7 +124,7 @@ public:
                     ++open;
                     break;
                 case ')':
-                    if (open-- == 0) invalid("a ) without its (");
+                    if (open-- == 0) invalid("unmatched )");
                     ++at_;
                     out_ += ')';
                     break;
@@ -139,7 +139,7 @@ public:
                 default: put(character()); break;
             }
         }
-        if (open != 0) invalid("a ( without its )");
+        if (open != 0) invalid("unmatched (");
         return std::move(out_);
     }
 
@@ -153,7 +153,7 @@ private:
         return true;
     }
 
-    /// One code point. The text came out of a JSON value; where it is not UTF-8 after all, a byte stands for itself.
+    /// One code point. In invalid UTF-8 each byte is a character.
     char32_t character() noexcept {
         const auto byte = [&](std::size_t i) {
             return at_ + i < in_.size() ? static_cast<unsigned char>(in_[at_ + i]) : 0u;
@@ -201,9 +201,9 @@ private:
         if (take('{')) {
             std::size_t digits = 0;
             while (at_ + digits < in_.size() && in_[at_ + digits] != '}') ++digits;
-            if (digits == 0 || digits > 8) invalid("a \\u{…} that is no character");
+            if (digits == 0 || digits > 8) invalid("a \\u{…} that is not a character");
             const auto c = hex(digits);
-            if (!c || *c > 0x10FFFF || !take('}')) invalid("a \\u{…} that is no character");
+            if (!c || *c > 0x10FFFF || !take('}')) invalid("a \\u{…} that is not a character");
             return *c;
         }
         const auto first = hex(4);
@@ -217,7 +217,7 @@ private:
             }
             at_ = back;
         }
-        if (*first >= 0xD800 && *first < 0xE000) unsupported("half of a surrogate pair");
+        if (*first >= 0xD800 && *first < 0xE000) unsupported("an unpaired surrogate");
         return *first;
     }
 
@@ -255,7 +255,7 @@ private:
 
     [[noreturn]] static std::string nothing(const std::string& name) { unsupported("the property \\P{" + name + "}"); }
 
-    /// After the backslash, for what means the same within a class and outside.
+    /// After the backslash, for escapes that have the same meaning within a class and outside.
     atom escaped() {
         const char c = peek();
         const auto plain = [&](char32_t meant) {
@@ -330,7 +330,7 @@ private:
         const bool negated = take('^');
         std::string inside;
         for (;;) {
-            if (at_end()) invalid("a [ without its ]");
+            if (at_end()) invalid("unmatched [");
             if (take(']')) break;
             const atom first = class_member();
             const bool range = looking_at("-") && !looking_at("-]") && at_ + 1 < in_.size();
@@ -340,18 +340,18 @@ private:
             }
             ++at_;
             const atom last = class_member();
-            if (first.is_class() || last.is_class()) {  // then the hyphen is one
+            if (first.is_class() || last.is_class()) {  // the hyphen is literal then
                 add(inside, first);
                 append(inside, '-');
                 add(inside, last);
                 continue;
             }
-            if (first.character > last.character) invalid("a range whose ends are in the wrong order");
+            if (first.character > last.character) invalid("a range out of order");
             append(inside, first.character);
             inside += '-';
             append(inside, last.character);
         }
-        if (inside.empty()) {  // [] is nothing at all, [^] is anything
+        if (inside.empty()) {  // [] matches nothing, [^] matches any character
             out_ += negated ? "(?s:.)" : "[^\\x00-\\x{10FFFF}]";
             return;
         }
@@ -373,11 +373,11 @@ private:
         if (looking_at("<=") || looking_at("<!")) unsupported("a lookbehind");
         if (take('<')) {
             const std::size_t end = in_.find('>', at_);
-            if (end == in_.npos || end == at_) invalid("a group whose name does not end");
+            if (end == in_.npos || end == at_) invalid("an unterminated group name");
             at_ = end + 1;
             return;
         }
-        // (?i:…) of newer editions changes what follows; everything else is some other language's.
+        // (?i:…) of newer editions is unsupported; all other kinds are invalid in ECMA-262.
         std::size_t i = at_;
         while (i < in_.size() && (in_[i] == 'i' || in_[i] == 'm' || in_[i] == 's' || in_[i] == '-')) ++i;
         if (i != at_ && i < in_.size() && in_[i] == ':') unsupported("flags within a group");
@@ -385,7 +385,7 @@ private:
     }
 
     void brace() {
-        // {2}, {2,} and {2,5} repeat; any other brace is only a brace.
+        // {2}, {2,} and {2,5} are quantifiers; any other brace is literal.
         std::size_t i = at_ + 1;
         const auto digits = [&] {
             const std::size_t start = i;

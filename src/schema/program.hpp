@@ -1,7 +1,7 @@
 #pragma once
 
-// A schema made ready: nodes that name each other by index, and per kind of value the rules that can matter to it. Built
-// once (compiler.cpp), never changed afterwards, walked by any number of threads (runner.cpp).
+// A compiled schema: nodes that refer to each other by index, with separate rules per type of value. Built once
+// (compiler.cpp), then immutable, and used by any number of threads (runner.cpp).
 
 #include "formats.hpp"
 #include "numbers.hpp"
@@ -25,7 +25,7 @@ using index = std::uint32_t;
 inline constexpr index none = std::numeric_limits<index>::max();
 inline constexpr std::size_t unlimited = std::numeric_limits<std::size_t>::max();
 
-// One bit per word of "type". A set of them is what a schema allows.
+// One bit per name in "type".
 using type_set = std::uint8_t;
 namespace types {
 inline constexpr type_set null = 1, boolean = 2, integer = 4, number = 8, string = 16, array = 32, object = 64;
@@ -33,9 +33,9 @@ inline constexpr type_set any = 127;
 }  // namespace types
 
 struct node {
-    type_set allowed = types::any;  // 0 is the schema `false`
-    bool plain = true;              // there is nothing but the types
-    index resource = 0;             // which schema resource it stands in: dynamic references ask
+    type_set allowed = types::any;  // 0: the schema `false`
+    bool plain = true;              // only the type is checked
+    index resource = 0;             // the enclosing schema resource, for dynamic references
     index values = none;            // const and enum
     index numbers = none;
     index strings = none;
@@ -46,21 +46,21 @@ struct node {
     index unevaluated_properties = none;
 };
 
-/// A value that must be equaled, and what comparing with it costs at most.
+/// A constant, and the maximum cost of a comparison with it.
 struct constant {
     json::value content;
     std::size_t weight = 1;
 };
 
 struct value_rules {
-    std::vector<constant> others;       // what is not a string
-    std::vector<std::string> texts;     // the strings, shortest first, then by their bytes
-    std::vector<json::value> as_given;  // for messages
+    std::vector<constant> others;       // constants that are not strings
+    std::vector<std::string> texts;     // strings, by length, then by bytes
+    std::vector<json::value> as_given;  // in the order of the schema, for messages
     bool only_one = false;              // "const"
 };
 
 struct number_rules {
-    json::value minimum, maximum, exclusive_minimum, exclusive_maximum;  // null when there is none
+    json::value minimum, maximum, exclusive_minimum, exclusive_maximum;  // null if missing
     json::value multiple_of;
     decimal multiple_of_decimal;
 };
@@ -86,17 +86,17 @@ struct array_rules {
 
 struct property {
     std::string name;
-    index schema = none;  // none when it is only required
+    index schema = none;  // none: only required
     bool required = false;
 };
 
-/// Properties by name. No names, however chosen, make a search slower than logarithmic.
+/// Properties by name. Lookup is at most logarithmic, for any names.
 class property_table {
 public:
-    property& add(std::string_view name);  // the one of that name, made if need be
+    property& add(std::string_view name);  // finds or creates the property
     void finish();
 
-    /// `next` is where the one before was found: members usually come in the order of the schema.
+    /// `next` is the position of the previous match: members usually arrive in schema order.
     const property* find(std::string_view name, std::size_t& next) const noexcept {
         if (next < all_.size() && all_[next].name == name) [[likely]]
             return &all_[next++];
@@ -114,7 +114,7 @@ private:
         index place;
     };
     std::vector<entry> by_hash_;                       // by hash, then name
-    std::map<std::string, index, std::less<>> build_;  // until it is finished
+    std::map<std::string, index, std::less<>> build_;  // used until finish()
     std::size_t required_ = 0;
 };
 
@@ -145,15 +145,15 @@ struct object_rules {
 };
 
 struct logic_rules {
-    std::vector<index> all_of;  // "$ref" is one of them
+    std::vector<index> all_of;  // includes "$ref"
     std::vector<index> any_of;
     std::vector<index> one_of;
     index not_ = none;
     index if_ = none;
     index then_ = none;
     index else_ = none;
-    index dynamic_name = none;    // of a "$dynamicRef" whose target may depend on how we came here
-    index dynamic_target = none;  // when nothing we came through says otherwise
+    index dynamic_name = none;    // of a "$dynamicRef" whose target depends on the dynamic scope
+    index dynamic_target = none;  // the target if the dynamic scope has no other
 };
 
 struct program {
@@ -167,7 +167,8 @@ struct program {
     std::vector<logic_rules> logic;
     std::vector<std::unique_ptr<const pattern>> patterns;
     index resources = 0;
-    std::vector<index> dynamic_anchors;  // [name * resources + resource]: the node of that name there, or none
+    std::vector<index>
+        dynamic_anchors;  // [name * resources + resource]: the node of that name in the resource, or none
 
     std::size_t max_depth = 128;
     std::size_t max_work = 1'000'000;

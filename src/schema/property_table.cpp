@@ -8,7 +8,7 @@ namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 
-constexpr std::size_t few = 8;  // up to here looking at each is quickest
+constexpr std::size_t few = 8;  // up to this size, linear search is fastest
 
 }  // namespace
 

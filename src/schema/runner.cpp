@@ -1,6 +1,6 @@
 #include "runner.hpp"
 
-#include "explain.hpp"
+#include "error_messages.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,7 +9,7 @@ namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 
-/// Something given back when it has been used.
+/// Restores the depth on destruction.
 struct borrowed_level {
     std::size_t& depth;
     explicit borrowed_level(std::size_t& d) noexcept : depth(d) { --depth; }
@@ -35,7 +35,7 @@ constexpr type_set bits_of(json::kind k) noexcept {
     return bits[static_cast<std::size_t>(k)];
 }
 
-constexpr const char* too_deep = "nested too deeply to be checked";
+constexpr const char* too_deep = "nested too deeply";
 
 }  // namespace
 
@@ -113,7 +113,7 @@ bool runner::check_unevaluated(const node& n, const json::value& v, marks* seen)
     return true;
 }
 
-// The cheap and the telling first.
+// Cheap and informative checks first.
 bool runner::check_parts(const node& n, const json::value& v, marks* seen) {
     if (n.values != none && !check_values(p_.values[n.values], v)) return false;
     switch (v.type()) {
@@ -137,7 +137,7 @@ bool runner::check_parts(const node& n, const json::value& v, marks* seen) {
     return n.logic == none || check_logic(p_.logic[n.logic], v, seen);
 }
 
-// ---- values without parts ----
+// ---- scalars ----
 
 bool runner::check_values(const value_rules& rules, const json::value& v) {
     if (const auto text = v.if_string()) {
@@ -148,7 +148,7 @@ bool runner::check_values(const value_rules& rules, const json::value& v) {
         if (at != rules.texts.end() && *at == *text) return true;
     } else {
         for (const constant& c : rules.others) {
-            // Paid for only where a comparison goes deep.
+            // Only deep comparisons count as work.
             const bool deep = c.content.type() == v.type() && c.content.size() == v.size();
             if (!spend(deep ? c.weight : 1)) return refuse([&] { return std::string(stopped_); });
             if (c.content == v) return true;
@@ -158,7 +158,7 @@ bool runner::check_values(const value_rules& rules, const json::value& v) {
 }
 
 bool runner::check_number(const number_rules& r, const json::value& v) {
-    // Written so that NaN fits nothing.
+    // Written so that NaN never matches.
     if ((r.minimum.is_null() || compare(v, r.minimum) >= 0) && (r.maximum.is_null() || compare(v, r.maximum) <= 0) &&
         (r.exclusive_minimum.is_null() || compare(v, r.exclusive_minimum) > 0) &&
         (r.exclusive_maximum.is_null() || compare(v, r.exclusive_maximum) < 0) &&
@@ -168,7 +168,7 @@ bool runner::check_number(const number_rules& r, const json::value& v) {
 }
 
 bool runner::found(const pattern& p, std::string_view text, bool& is_found) {
-    // A search takes one step per byte, or at worst one per byte and instruction.
+    // A search takes one step per byte, or in the worst case one per byte and instruction.
     if (!spend(text.size() / 1024 * p.size() + text.size() % 1024 * p.size() / 1024)) {
         return refuse([&] { return std::string(stopped_); });
     }
@@ -177,7 +177,7 @@ bool runner::found(const pattern& p, std::string_view text, bool& is_found) {
 }
 
 bool runner::check_string(const string_rules& r, std::string_view text) {
-    // A character has one to four bytes: often that is answer enough.
+    // A character has one to four bytes: often the size in bytes is sufficient.
     const bool surely = text.size() <= r.max_length && text.size() / 4 >= r.min_length;
     if (!surely) {
         if (!spend(text.size() / 1024)) return refuse([&] { return std::string(stopped_); });
@@ -198,8 +198,8 @@ bool runner::check_string(const string_rules& r, std::string_view text) {
         if (!found(p, text, is_found)) return false;
         if (!is_found) {
             return refuse([&] {
-                return "expected text with the pattern " + words::shown(std::string_view(p.source())) + ", found " +
-                       words::shown(text);
+                return "expected a string matching the pattern " + words::shown(std::string_view(p.source())) +
+                       ", found " + words::shown(text);
             });
         }
     }
@@ -225,7 +225,7 @@ bool runner::check_array(const array_rules& r, const json::value& v, marks* seen
     if (seen) seen->set_first(r.items != none ? items.size() : prefix);
     if (r.contains != none && !check_contains(r, v, seen)) return false;
     if (r.unique && items.size() > 1 && !all_different(items)) {
-        return refuse([&] { return std::string(stopped_ ? stopped_ : "expected items that are all different"); });
+        return refuse([&] { return std::string(stopped_ ? stopped_ : "expected unique items"); });
     }
     return true;
 }
@@ -241,9 +241,8 @@ bool runner::check_contains(const array_rules& r, const json::value& v, marks* s
     }
     if (stopped_) return refuse([&] { return std::string(stopped_); });
     if (count >= r.min_contains && count <= r.max_contains) return true;
-    return refuse([&] {
-        return words::wrong_count(count, r.min_contains, r.max_contains, "item") + " of the kind that is looked for";
-    });
+    return refuse(
+        [&] { return words::wrong_count(count, r.min_contains, r.max_contains, "item") + " matching \"contains\""; });
 }
 
 // ---- objects ----
@@ -256,7 +255,7 @@ bool runner::check_object(const object_rules& r, const json::value& v, marks* se
     }
     if (!spend(members.size())) return refuse([&] { return std::string(stopped_); });
     std::size_t next = 0;
-    std::size_t required = 0;  // keys are unique: counting them is enough
+    std::size_t required = 0;  // keys are unique, so counting is sufficient
     for (std::size_t i = 0; i != members.size(); ++i) {
         bool known = false;
         if (!check_member(r, members[i], next, required, known)) return false;
@@ -301,7 +300,7 @@ inline bool runner::check_member(const object_rules& r, const json::member& m, s
         }
     }
     if (r.names != none && !check(r.names, m.name, nullptr)) {
-        if (error_) error_->text = "the name of the property: " + error_->text;
+        if (error_) error_->text = "property name: " + error_->text;
         return refused_in(key);
     }
     return true;
@@ -315,7 +314,7 @@ bool runner::check_dependents(const object_rules& r, const json::value& v, marks
         for (const std::string& needed : d.needs) {
             if (!spend(search)) return refuse([&] { return std::string(stopped_); });
             if (v.contains(needed)) continue;
-            refuse([&] { return "required because there is " + words::shown(std::string_view(d.name)); });
+            refuse([&] { return "required because of " + words::shown(std::string_view(d.name)); });
             return refused_in(std::string_view(needed));
         }
     }
@@ -338,7 +337,7 @@ bool runner::check_logic(const logic_rules& r, const json::value& v, marks* seen
     if (r.not_ != none) {
         const bool matches = test(r.not_, v, nullptr);
         if (stopped_) return refuse([&] { return std::string(stopped_); });
-        if (matches) return refuse([&] { return "is what the schema forbids: " + words::shown(v); });
+        if (matches) return refuse([&] { return "is forbidden by the schema: " + words::shown(v); });
     }
     return r.if_ == none || check_if(r, v, seen);
 }
@@ -348,14 +347,14 @@ index runner::dynamic_target(const logic_rules& r) const noexcept {
     if (r.dynamic_name == none) return target;
     for (const scope* s = scope_; s; s = s->outer) {
         const index here = p_.dynamic_anchors[std::size_t{r.dynamic_name} * p_.resources + s->resource];
-        if (here != none) target = here;  // the outermost wins
+        if (here != none) target = here;  // the outermost one is used
     }
     return target;
 }
 
 bool runner::check_any_of(const std::vector<index>& all, const json::value& v, marks* seen) {
     bool any = false;
-    if (seen) {  // every one that fits has something to say
+    if (seen) {  // collect the evaluated members of every matching alternative
         for (const index i : all) {
             if (!spend(v.size() / 8)) break;
             marks own(v.size());
@@ -390,11 +389,12 @@ bool runner::check_one_of(const std::vector<index>& all, const json::value& v, m
     }
     if (stopped_) return refuse([&] { return std::string(stopped_); });
     if (fitting == 0) return refuse_all(all, v);
-    return fitting == 1 || refuse([] { return std::string("fits more than one alternative, where one is allowed"); });
+    return fitting == 1 ||
+           refuse([] { return std::string("matches more than one alternative, but exactly one is allowed"); });
 }
 
-/// None of the alternatives fits. The complaint that reaches deepest into the value is the useful one, since its
-/// alternative fitted the longest; if all are about the value itself, they are listed.
+/// No alternative matches. The error with the longest path is the most useful, since its alternative matched the
+/// longest. If all are about the value itself, they are listed.
 bool runner::refuse_all(const std::vector<index>& all, const json::value& v) {
     if (!error_) return false;
     decode_error* const into = error_;

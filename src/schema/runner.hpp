@@ -1,6 +1,6 @@
 #pragma once
 
-#include "marks.hpp"
+#include "evaluated_marks.hpp"
 #include "program.hpp"
 
 #include <keel/decode_error.hpp>
@@ -13,8 +13,8 @@
 
 namespace keel::inline KEEL_ABI::validation {
 
-/// One check of one value. Without an error to fill in it says yes or no and allocates nothing in the usual case; the
-/// words are found by a second run, once the answer is known to be no.
+/// Validates one value. Without an error object it only returns true or false, and usually does not allocate; the
+/// message is computed by a second run after a failure.
 class runner {
 public:
     explicit runner(const program& p, decode_error* error = nullptr) noexcept
@@ -22,11 +22,11 @@ public:
 
     /// The path in the error starts with '.' or '['.
     bool accepts(const json::value& v) { return check(p_.root, v, nullptr); }
-    /// True when the answer was no because a bound was reached.
+    /// True if validation failed because a limit was reached.
     bool stopped() const noexcept { return stopped_ != nullptr; }
 
 private:
-    struct scope {  // the resources through which we came, innermost first
+    struct scope {  // the dynamic scope, innermost resource first
         const scope* outer;
         index resource;
     };
@@ -52,7 +52,7 @@ private:
     bool check_if(const logic_rules&, const json::value&, marks*);
     index dynamic_target(const logic_rules&) const noexcept;
 
-    /// Like check, but a refusal is only an answer: nothing is written down.
+    /// Like check, but without recording an error.
     bool test(index at, const json::value& v, marks* seen);
 
     // unique.cpp
@@ -60,9 +60,10 @@ private:
     bool equal(const json::value& a, const json::value& b);
     std::uint64_t hash(const json::value& v, std::size_t depth);
 
-    /// False when the work is done with. The bounds hold for the whole check: after that every answer is no.
+    /// Returns false if the work limit is exceeded. The limit holds for the whole validation: afterwards every check
+    /// fails.
     bool spend(std::size_t steps) noexcept {
-        if (steps > work_) return stop("too much work to check this value");
+        if (steps > work_) return stop("validation stopped: work limit exceeded");
         work_ -= steps;
         return true;
     }

@@ -18,11 +18,12 @@ bool schema::check(const json::value& v, decode_error& error, std::string_view p
     if (!program_) return true;
     validation::runner first(*program_);
     if (first.accepts(v)) return true;
-    // Once more, for the words. That costs more than the answer did: it may reach a bound where the answer did not.
+    // The second run computes the message. It costs more than the first, so it may reach a limit that the first did
+    // not.
     decode_error found;
     validation::runner second(*program_, &found);
     second.accepts(v);
-    if (second.stopped() && !first.stopped()) found = {{}, "does not fit the schema"};
+    if (second.stopped() && !first.stopped()) found = {{}, "does not match the schema"};
     error = std::move(found);
     if (!prefix.empty()) error.path.insert(0, prefix);
     else if (error.path.starts_with('.')) error.path.erase(0, 1);

@@ -1,4 +1,4 @@
-// "uniqueItems" without comparing everything with everything.
+// "uniqueItems" without comparing all pairs.
 
 #include "runner.hpp"
 
@@ -19,7 +19,7 @@ std::uint64_t mixed(std::uint64_t h) noexcept {
     return h ^ h >> 29;
 }
 
-/// Equal numbers have one hash, whatever their kind.
+/// Equal numbers have the same hash, whatever their kind.
 std::uint64_t hash_of_number(const json::value& v) noexcept {
     if (v.is_integer()) {
         const auto n = v.if_int();
@@ -35,9 +35,9 @@ std::uint64_t hash_of_number(const json::value& v) noexcept {
 
 }  // namespace
 
-/// Paid for by what it reads. Beyond the depth that is checked at all, the value is refused.
+/// Counts as work. Values nested deeper than the limit are rejected.
 std::uint64_t runner::hash(const json::value& v, std::size_t depth) {
-    if (depth == 0) stop("nested too deeply to be checked");
+    if (depth == 0) stop("nested too deeply");
     if (stopped_ || !spend(1)) return 0;
     switch (v.type()) {
         case json::kind::null: return 1;
@@ -55,7 +55,7 @@ std::uint64_t runner::hash(const json::value& v, std::size_t depth) {
             return mixed(h);
         }
         case json::kind::object: {
-            std::uint64_t h = 7;  // a sum: the order of the members does not matter
+            std::uint64_t h = 7;  // a sum, because the order of members does not matter
             for (const json::member& m : v.members()) {
                 if (!spend(m.key().size() / 64)) return 0;
                 h += mixed(json::detail::hash_of(m.key()) + mixed(hash(m.content, depth - 1)));
@@ -66,12 +66,12 @@ std::uint64_t runner::hash(const json::value& v, std::size_t depth) {
     return 0;
 }
 
-/// Paid for only when it goes deep: hashing has read both by then, or there are few.
+/// Counts as work only if it is deep: otherwise hashing has already counted it, or there are few items.
 bool runner::equal(const json::value& a, const json::value& b) {
     const bool deep = a.type() >= json::kind::string && a.type() == b.type() &&
                       (a.is_string() ? a.if_string()->size() == b.if_string()->size() : a.size() == b.size());
     if (deep) {
-        hash(a, depth_ + 1);  // for what it costs
+        hash(a, depth_ + 1);  // for its cost
         if (stopped_) return true;
     }
     return a == b;
@@ -94,7 +94,7 @@ bool runner::all_different(std::span<const json::value> items) {
     for (std::size_t i = 0; i != items.size(); ++i) all[i] = {hash(items[i], depth_ + 1), i};
     if (stopped_) return false;
     std::ranges::sort(all, {}, &entry::hash);
-    // Items made to have one hash are compared each with each, and paid for: that ends too.
+    // Items with equal hashes are compared pairwise, which counts as work and is therefore limited.
     for (std::size_t first = 0; first != all.size();) {
         std::size_t end = first + 1;
         while (end != all.size() && all[end].hash == all[first].hash) ++end;

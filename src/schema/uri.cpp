@@ -88,7 +88,7 @@ std::string resolve_uri(std::string_view base_text, std::string_view reference) 
     auto query = r.query;
     std::string path;
     if (r.scheme || r.authority) {
-        // A path without any '/' is that of a URN: its dots mean nothing.
+        // A path without '/' is that of a URN: its dots have no special meaning.
         path = r.scheme && !r.authority && !r.path.starts_with('/') ? std::string(r.path) : without_dots(r.path);
     } else {
         authority = base.authority;

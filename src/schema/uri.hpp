@@ -1,6 +1,6 @@
 #pragma once
 
-// As much of RFC 3986 as references between schemas need.
+// The part of RFC 3986 that references between schemas need.
 
 #include <keel/version.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace keel::inline KEEL_ABI::validation {
 
-/// The reference, seen from `base` (RFC 3986, 5.2). Either may be empty or relative.
+/// Resolves a reference relative to `base` (RFC 3986, 5.2). Either may be empty or relative.
 std::string resolve_uri(std::string_view base, std::string_view reference);
 
 struct uri_halves {
@@ -18,7 +18,7 @@ struct uri_halves {
 };
 uri_halves split_fragment(std::string_view uri) noexcept;
 
-/// "%25" becomes "%"; what is no valid escape stays.
+/// "%25" becomes "%"; invalid escapes are kept.
 std::string percent_decoded(std::string_view text);
 
 }  // namespace keel::validation

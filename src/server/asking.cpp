@@ -2,9 +2,9 @@
 
 #include "protocol/elicitation_form.hpp"
 #include "protocol/elicitation_schema.hpp"
-#include "protocol/inputs.hpp"
 #include "protocol/revisions.hpp"
 #include "protocol/sampling_rules.hpp"
+#include "protocol/server_requests.hpp"
 #include "rpc/peer.hpp"
 #include "server/call_state.hpp"
 #include "server/questions.hpp"

@@ -1,6 +1,6 @@
 #include "tls/tls_connection.hpp"
 
-#include "tls/certificate_refusal.hpp"
+#include "tls/certificate_error.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -16,28 +16,28 @@ namespace keel::inline KEEL_ABI::tls {
 namespace {
 
 constexpr std::size_t largest_record = SSL3_RT_MAX_PLAIN_LENGTH;
-// Cipher text that waits below: above this write takes no more.
+// Limit of the cipher text that waits to be sent: above it, write accepts no more.
 constexpr std::size_t output_mark = 64 * 1024;
-// Only a peer that asks for answers of the protocol itself (new keys, alerts) and reads none gets us here.
+// Reached only if a peer requests TLS messages (key updates, alerts) and does not read them.
 constexpr std::size_t output_bound = 2 * output_mark;
 
 constexpr std::string_view answer_to_plain_http =
     "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\n"
-    "This port speaks TLS: the address begins with https.\n";
+    "This port requires TLS: use an https:// URL.\n";
 
 }  // namespace
 
-/// The work. On its own, because it outlives its tls_connection in two cases: within a call to a listener that
-/// destroyed the connection, and while last words are on their way.
+/// The implementation. A separate object, because it outlives its tls_connection in two cases: inside a call to a
+/// listener that destroyed the connection, and while the last output is being sent.
 ///
-/// OpenSSL reads cipher text from `input_` and writes it to `output_`; neither side ever waits inside OpenSSL, and no
-/// listener is called from inside it.
+/// OpenSSL reads cipher text from `input_` and writes it to `output_`; it never blocks, and no listener is called from
+/// inside OpenSSL.
 class tls_connection::stream final : public connection::listener, public std::enable_shared_from_this<stream> {
 public:
-    stream(loop& l, std::unique_ptr<connection> raw, session s, duration last_words)
-        : loop_(l), raw_(std::move(raw)), session_(std::move(s)), last_words_(last_words) {
+    stream(loop& l, std::unique_ptr<connection> raw, session s, duration flush_timeout)
+        : loop_(l), raw_(std::move(raw)), session_(std::move(s)), flush_timeout_(flush_timeout) {
         BIO* wire = BIO_new(bio_method());
-        if (!wire) throw std::runtime_error("cannot begin a TLS connection: " + take_reason());
+        if (!wire) throw std::runtime_error("cannot start a TLS connection: " + take_reason());
         BIO_set_data(wire, this);
         BIO_set_init(wire, 1);
         SSL_set_bio(session_.get(), wire, wire);
@@ -48,7 +48,7 @@ public:
         if (closed_) return;
         raw_->start(*this);
         user_ = &l;
-        if (to_begin()) post_turn();  // not at once: it may fail, and from inside start nobody is told
+        if (to_begin()) post_turn();  // posted: it may fail, and a failure cannot be reported from inside start
     }
     written write(std::string_view bytes);
     void pause() noexcept {
@@ -59,7 +59,7 @@ public:
     const connection& raw() const noexcept { return *raw_; }
     bool handshaken() const noexcept { return handshaken_; }
 
-    // What the connection below says.
+    // Calls of the connection below.
     void on_input(std::string_view bytes) override;
     void on_input_end() override;
     void on_failure(std::string_view cause) override;
@@ -73,7 +73,7 @@ private:
     static long control_wire(BIO*, int command, long, void*);
 
     bool reading() const noexcept { return user_ && !failed_ && !paused_ && !input_ended_; }
-    /// We are a client that has not said hello yet.
+    /// True for a client that has not sent its ClientHello.
     bool to_begin() const noexcept { return !SSL_is_server(session_.get()) && SSL_in_before(session_.get()) == 1; }
     void post_turn();
     void take_turn();
@@ -87,26 +87,26 @@ private:
     void linger();
     void stop_lingering();
 
-    loop& loop_;  // outlives us: `raw_` needs it as long
+    loop& loop_;  // must outlive this object: `raw_` needs it as long
     std::unique_ptr<connection> raw_;
     session session_;
-    duration last_words_;
-    connection::listener* user_ = nullptr;  // none before start and after close
+    duration flush_timeout_;
+    connection::listener* user_ = nullptr;  // null before start and after close
 
-    std::string_view input_;  // while advance runs: what OpenSSL has not read yet
+    std::string_view input_;  // during advance(): input that OpenSSL has not read yet
     std::string held_;        // the same, while reading is paused
     std::string output_;
-    std::string output_failure_;  // not empty: nothing can be written any more
-    loop::timer timer_ = 0;       // while last words are on their way
+    std::string output_failure_;  // not empty: writing has failed for good
+    loop::timer timer_ = 0;       // runs while the last output is being sent
 
     bool handshaken_ = false;
     bool paused_ = false;
     bool advancing_ = false;
     bool turn_posted_ = false;
-    bool raw_ended_ = false;    // no more bytes will come
-    bool input_ended_ = false;  // and the listener knows
-    bool raw_blocked_ = false;  // a write of ours was cut short
-    bool blocked_ = false;      // a write of the owner's was
+    bool raw_ended_ = false;    // no more bytes will arrive
+    bool input_ended_ = false;  // reported to the listener
+    bool raw_blocked_ = false;  // a write to the connection below was partial
+    bool blocked_ = false;      // a write by the owner was partial
     bool failed_ = false;
     bool closed_ = false;
 };
@@ -114,7 +114,7 @@ private:
 // ---- between OpenSSL and the connection below ----
 
 BIO_METHOD* tls_connection::stream::bio_method() {
-    // Never freed: a connection may be closed by whatever is destroyed last.
+    // Never freed: a connection may be closed by a static object that is destroyed last.
     static BIO_METHOD* const made = [] {
         BIO_METHOD* m = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "keel connection");
         if (m) {
@@ -140,19 +140,20 @@ int tls_connection::stream::read_wire(BIO* b, char* to, int size) {
     return static_cast<int>(n);
 }
 
-// Takes everything, so that OpenSSL never has half a record to come back to. What bounds it is that write stops asking.
+// Accepts everything, so that OpenSSL never has to resume a partial record. The size is bounded because write() stops
+// accepting.
 int tls_connection::stream::write_wire(BIO* b, const char* from, int size) {
     BIO_clear_retry_flags(b);
     stream& self = of(b);
     if (size <= 0) return 0;
     auto n = static_cast<std::size_t>(size);
     if (self.output_.size() + n > output_bound && self.output_failure_.empty()) {
-        self.output_failure_ = "the peer does not read the answers it makes us send";
+        self.output_failure_ = "the peer does not read the TLS messages that it requests";
     }
     if (!self.output_failure_.empty()) return -1;
     try {
         self.output_.append(from, n);
-    } catch (const std::bad_alloc&) {  // must not pass through OpenSSL's frames
+    } catch (const std::bad_alloc&) {  // an exception must not pass through OpenSSL's frames
         self.output_failure_ = "out of memory";
         return -1;
     }
@@ -173,7 +174,7 @@ void tls_connection::stream::flush() {
     if (raw_blocked_) {
         output_.erase(0, done.bytes);
     } else {
-        output_ = {};  // an idle connection keeps no room
+        output_ = {};  // an idle connection keeps no buffer
     }
 }
 
@@ -202,7 +203,7 @@ void tls_connection::stream::on_failure(std::string_view cause) {
     fail(std::string(cause));
 }
 
-/// Lets OpenSSL work through cipher text until it needs more, or nobody wants more.
+/// Lets OpenSSL process cipher text until it needs more, or the owner has paused or closed.
 void tls_connection::stream::advance(std::string_view cipher) {
     advancing_ = true;
     input_ = cipher;
@@ -211,11 +212,11 @@ void tls_connection::stream::advance(std::string_view cipher) {
     advancing_ = false;
     if (user_ && paused_ && !failed_ && !input_ended_) held_.assign(input_);
     input_ = {};
-    tell_writable();  // a write may have had to wait for the handshake, or for the rest of a change of keys
+    tell_writable();  // a write may have waited for the handshake or a key update
     if (raw_ended_ && reading()) tell_end();
 }
 
-/// False when OpenSSL needs more input, or is done for good.
+/// Returns false if OpenSSL needs more input or has failed.
 bool tls_connection::stream::step() {
     ERR_clear_error();
     if (!handshaken_) {
@@ -227,7 +228,7 @@ bool tls_connection::stream::step() {
         flush();
         return true;
     }
-    char room[largest_record];  // nothing of a record stays behind in OpenSSL
+    char room[largest_record];  // large enough for a whole record, so that none of it stays in OpenSSL
     int n = SSL_read(session_.get(), room, static_cast<int>(sizeof room));
     if (n <= 0) {
         stopped(n);
@@ -243,14 +244,14 @@ void tls_connection::stream::stopped(int result) {
     int tls_error = ERR_GET_LIB(error) == ERR_LIB_SSL ? ERR_GET_REASON(error) : 0;
     std::string reason = why == SSL_ERROR_WANT_READ ? std::string() : take_reason();
     if (SSL_is_server(session_.get())) {
-        // OpenSSL has said nothing: an alert would not be understood.
+        // OpenSSL has sent nothing, and an HTTP client would not understand an alert.
         if (tls_error == SSL_R_HTTP_REQUEST) output_ += answer_to_plain_http;
     } else if (tls_error == SSL_R_CERTIFICATE_VERIFY_FAILED) {
-        reason = certificate_refusal(session_.get());
+        reason = certificate_error(session_.get());
     } else if (tls_error == SSL_R_WRONG_VERSION_NUMBER && !handshaken_) {
-        reason += " (does this port speak TLS?)";
+        reason += " (is this a TLS port?)";
     }
-    flush();  // the next part of a handshake, or an alert
+    flush();  // the next part of the handshake, or an alert
     if (!output_failure_.empty()) return fail(output_failure_);
     if (why == SSL_ERROR_WANT_READ) return;
     if (why == SSL_ERROR_ZERO_RETURN) return tell_end();
@@ -258,9 +259,9 @@ void tls_connection::stream::stopped(int result) {
 }
 
 void tls_connection::stream::tell_end() {
-    if (!handshaken_) return fail("the peer hung up in the middle of the TLS handshake");
+    if (!handshaken_) return fail("the peer closed the connection during the TLS handshake");
     input_ended_ = true;
-    raw_->pause();  // what follows close_notify is nothing; a hang-up is still noticed
+    raw_->pause();  // input after close_notify is ignored; a hang-up is still detected
     user_->on_input_end();
 }
 
@@ -307,7 +308,7 @@ connection::written tls_connection::stream::write(std::string_view bytes) {
         ERR_clear_error();
         int n = SSL_write(session_.get(), record.data(), static_cast<int>(record.size()));
         if (n <= 0) {
-            // It wants to read in the middle of a change of keys only, and goes on when the rest has come.
+            // SSL_write needs input only during a key update; it continues when that has arrived.
             int why = SSL_get_error(session_.get(), n);
             std::string reason = why == SSL_ERROR_WANT_READ ? std::string() : "TLS failed: " + take_reason();
             if (output_failure_.empty()) output_failure_ = std::move(reason);
@@ -353,7 +354,7 @@ void tls_connection::stream::close() noexcept {
     if (handshaken_ && !failed_) {
         ERR_clear_error();
         SSL_shutdown(session_.get());
-        ERR_clear_error();  // in the middle of a change of keys it cannot; the peer sees the end without it
+        ERR_clear_error();  // not possible during a key update; the peer then sees the end without close_notify
     }
     session_.reset();
     held_ = {};
@@ -361,19 +362,19 @@ void tls_connection::stream::close() noexcept {
         flush();
         if (started && !output_.empty() && output_failure_.empty()) return linger();
     } catch (const std::exception&) {
-        // No timer, no waiting: what is below is closed now, with what it has taken.
+        // No timer: close the connection below now, with the output that it has accepted.
     }
     raw_->close();
 }
 
 void tls_connection::stream::linger() {
-    time_point until = after(loop_.now(), last_words_);
+    time_point until = after(loop_.now(), flush_timeout_);
     timer_ = loop_.start_timer(until, [self = shared_from_this()] {
         self->timer_ = 0;
         self->raw_->close();
     });
     if (timer_ == 0) return raw_->close();  // the loop has ended
-    raw_->resume();                         // and what comes is dropped: a peer that cannot send may not come to read
+    raw_->resume();                         // and drop the input: a peer that is blocked in sending might never read
 }
 
 void tls_connection::stream::stop_lingering() {
@@ -381,14 +382,14 @@ void tls_connection::stream::stop_lingering() {
     loop_.stop_timer(std::exchange(timer_, 0));
 }
 
-// ---- the face ----
+// ---- tls_connection ----
 
-tls_connection::tls_connection(loop& l, std::unique_ptr<connection> raw, session s, duration last_words)
-    : stream_(std::make_shared<stream>(l, std::move(raw), std::move(s), last_words)) {}
+tls_connection::tls_connection(loop& l, std::unique_ptr<connection> raw, session s, duration flush_timeout)
+    : stream_(std::make_shared<stream>(l, std::move(raw), std::move(s), flush_timeout)) {}
 
 tls_connection::tls_connection(loop& l, std::unique_ptr<connection> raw, const tls_context& context,
-                               duration last_words)
-    : tls_connection(l, std::move(raw), context.new_session(), last_words) {}
+                               duration flush_timeout)
+    : tls_connection(l, std::move(raw), context.new_session(), flush_timeout) {}
 
 tls_connection::~tls_connection() { stream_->close(); }
 

@@ -15,29 +15,27 @@
 
 namespace keel::inline KEEL_ABI::tls {
 
-/// The side is that of the session: a server's waits for the peer, a client's begins the handshake when it is started.
+/// The session determines the side: a server waits for the peer, a client starts the handshake in `start`.
 ///
-/// What a connection costs is bounded: one record of input, and of output about 64 KiB of cipher text that the
-/// connection below does not take. Idle, it keeps neither.
+/// Memory is bounded: one record of input, and about 64 KiB of cipher text that the connection below has not accepted.
+/// An idle connection keeps neither.
 ///
-/// - `write` takes nothing before the handshake is done, and on_writable follows. How long a handshake may take is the
-///   owner's affair: see `handshaken`. While paused it stands still.
-/// - A client that does not trust the server tells it so; on_failure says which host and what is wrong with its
-///   certificate.
-/// - The peer's close_notify is the end of input, and so is an end without it: HTTP says itself where a message ends.
-///   In the middle of a handshake an end is a failure.
-/// - `close` says close_notify. What `write` has taken but the connection below has not is still delivered: it is
-///   closed when that is done, or after `last_words`. If the loop ends before, it is closed by that.
+/// - `write` accepts nothing before the handshake is done; on_writable follows then. The handshake has no timeout of its
+///   own: the owner checks `handshaken`. While the connection is paused, the handshake does not proceed.
+/// - A client that does not trust the server sends an alert; on_failure names the host and the reason.
+/// - The peer's close_notify is the end of input, and so is an end without it, because HTTP marks the end of its messages
+///   itself. An end during the handshake is a failure.
+/// - `close` sends close_notify. Output that `write` has accepted is still sent: the connection below is closed after
+///   that, after `flush_timeout`, or when the loop ends.
 ///
-/// Owned by whoever uses the connection; may be closed or destroyed inside any call to its listener.
+/// May be closed or destroyed inside any call to its listener.
 class tls_connection final : public connection {
 public:
-    /// `raw` is not started yet, and neither is the session (tls_client_context::new_session). Throws
-    /// std::runtime_error. The loop outlives it; the context that made the session need not.
-    tls_connection(loop&, std::unique_ptr<connection> raw, session, duration last_words = limits{}.write_stall);
-    /// The server's side.
+    /// `raw` and the session (tls_client_context::new_session) must not be started yet. The loop must outlive this
+    /// object; the context that created the session need not. Throws std::runtime_error.
+    tls_connection(loop&, std::unique_ptr<connection> raw, session, duration flush_timeout = limits{}.write_stall);
     tls_connection(loop&, std::unique_ptr<connection> raw, const tls_context&,
-                   duration last_words = limits{}.write_stall);
+                   duration flush_timeout = limits{}.write_stall);
     ~tls_connection() override;
 
     void start(listener&) override;
@@ -47,12 +45,12 @@ public:
     void close() noexcept override;
     std::string describe() const override;
 
-    /// Both sides have agreed on keys; until then there is no input.
+    /// True after the handshake; there is no input before it.
     bool handshaken() const noexcept;
 
 private:
     class stream;
-    std::shared_ptr<stream> stream_;  // the other owner is the loop, while last words are on their way
+    std::shared_ptr<stream> stream_;  // also owned by the loop while the last output is being sent
 };
 
 }  // namespace keel::tls

@@ -32,13 +32,13 @@ struct free_key {
     void operator()(EVP_PKEY* k) const noexcept { EVP_PKEY_free(k); }
 };
 
-/// The text of a small file. Wiped afterwards: it may be a key.
+/// The content of a small file. Erased by the destructor, because it may be a key.
 class secret_text {
 public:
     secret_text(const char* what, const std::string& path) {
         descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
         if (!file) throw_errno(cannot(what, path));
-        text_.resize(most + 1);  // once: growing would leave copies behind
+        text_.resize(most + 1);  // allocated once: growing would leave copies in memory
         for (ssize_t n = 1; n != 0 && size_ < text_.size();) {
             n = ::read(file.get(), text_.data() + size_, text_.size() - size_);
             if (n < 0 && errno == EINTR) continue;
@@ -53,7 +53,7 @@ public:
 
     std::unique_ptr<BIO, free_bio> open() const {
         std::unique_ptr<BIO, free_bio> made(BIO_new_mem_buf(text_.data(), static_cast<int>(size_)));
-        require(made != nullptr, "keel: OpenSSL has no memory");
+        require(made != nullptr, "keel: out of memory in OpenSSL");
         return made;
     }
 
@@ -66,7 +66,7 @@ private:
     std::size_t size_ = 0;
 };
 
-// OpenSSL would ask at the terminal. `asked` is a bool, or null.
+// OpenSSL would ask for a passphrase on the terminal. `asked` is a bool, or null.
 int no_password(char*, int, int, void* asked) {
     if (asked) *static_cast<bool*>(asked) = true;
     return -1;
@@ -78,8 +78,8 @@ bool is_end_of_pem() {
 }
 
 void use_files(SSL_CTX* to, const tls_files& files) {
-    const std::string not_a_chain = "the file " + files.certificate_chain + " holds no usable certificate chain";
-    const std::string not_a_key = "the file " + files.private_key + " holds no usable private key";
+    const std::string not_a_chain = "the file " + files.certificate_chain + " contains no usable certificate chain";
+    const std::string not_a_key = "the file " + files.private_key + " contains no usable private key";
     ERR_clear_error();
     secret_text chain("certificate", files.certificate_chain);
     auto text = chain.open();
@@ -97,10 +97,10 @@ void use_files(SSL_CTX* to, const tls_files& files) {
     std::unique_ptr<EVP_PKEY, free_key> key(
         PEM_read_bio_PrivateKey(secret.open().get(), nullptr, no_password, &locked));
     if (locked) ERR_clear_error();
-    if (locked) throw std::runtime_error(not_a_key + ": it is locked with a password");
+    if (locked) throw std::runtime_error(not_a_key + ": it is encrypted with a passphrase");
     if (!key) refuse(not_a_key);
     if (X509_check_private_key(own.get(), key.get()) != 1) {
-        refuse("the private key in " + files.private_key + " does not belong to the certificate in " +
+        refuse("the private key in " + files.private_key + " does not match the certificate in " +
                files.certificate_chain);
     }
     if (SSL_CTX_use_PrivateKey(to, key.get()) != 1) refuse(not_a_key);
@@ -118,7 +118,8 @@ int choose_protocol(SSL*, const unsigned char** chosen, unsigned char* size, con
         }
         left.remove_prefix(std::min(left.size(), 1 + length));
     }
-    // RFC 7301 asks for the alert. Going on would also let a page made for another protocol's server talk to ours.
+    // RFC 7301 requires the alert. Continuing would also allow cross-protocol attacks from pages that were loaded from
+    // another protocol's server.
     return SSL_TLSEXT_ERR_ALERT_FATAL;
 }
 
@@ -128,9 +129,9 @@ struct tls_context::stamp {
     struct one {
         dev_t device = 0;
         ino_t inode = 0;
-        off_t size = -1;  // not there
+        off_t size = -1;  // -1: the file does not exist
         timespec written = {};
-        timespec changed = {};  // also when somebody kept the size and set back the time of writing
+        timespec changed = {};  // also detects a file with the same size and a modification time that was set back
 
         explicit one(const std::string& path) {
             struct stat s{};
@@ -167,7 +168,7 @@ tls_context::~tls_context() = default;
 rules tls_context::read(const tls_files& files) {
     ERR_clear_error();
     rules made(SSL_CTX_new(TLS_server_method()));
-    require(made != nullptr, "keel: OpenSSL cannot make a TLS context");
+    require(made != nullptr, "keel: cannot create an OpenSSL context");
     set_common_rules(made.get());
     SSL_CTX_set_alpn_select_cb(made.get(), choose_protocol, nullptr);
     use_files(made.get(), files);
@@ -176,7 +177,7 @@ rules tls_context::read(const tls_files& files) {
 
 void tls_context::reload() {
     std::lock_guard one_at_a_time(reloading_);
-    // Before reading: what is written meanwhile differs from it, and is read the next time.
+    // Before reading: if a file changes meanwhile, the stamp differs and the files are read again.
     auto now = std::make_unique<const stamp>(files_);
     {
         std::lock_guard lock(mutex_);
@@ -184,7 +185,7 @@ void tls_context::reload() {
     }
     rules fresh = read(files_);
     std::lock_guard lock(mutex_);
-    rules_.swap(fresh);  // the old one lives on with the connections that began with it
+    rules_.swap(fresh);  // connections that started with the old context keep it alive
 }
 
 bool tls_context::changed_on_disk() const {
@@ -206,7 +207,7 @@ session tls_context::new_session() const {
         std::lock_guard lock(mutex_);
         made.reset(SSL_new(rules_.get()));
     }
-    if (!made) refuse("cannot begin a TLS connection");
+    if (!made) refuse("cannot start a TLS connection");
     SSL_set_accept_state(made.get());
     return made;
 }

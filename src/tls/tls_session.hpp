@@ -1,6 +1,6 @@
 #pragma once
 
-// One side of one TLS connection, and the rules that both sides of ours keep.
+// One side of a TLS connection, and the rules shared by client and server.
 
 #include <keel/version.hpp>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-// OpenSSL's own names for SSL and SSL_CTX: its headers stay in the .cpp files.
+// Forward declarations of SSL and SSL_CTX, so that OpenSSL's headers are included only in .cpp files.
 struct ssl_st;
 struct ssl_ctx_st;
 
@@ -22,17 +22,17 @@ using session = std::unique_ptr<ssl_st, free_session>;
 struct free_rules {
     void operator()(ssl_ctx_st*) const noexcept;
 };
-/// What sessions begin with. Counted by OpenSSL: it lives on with the sessions that began with it.
+/// The settings of new sessions. Reference-counted by OpenSSL: sessions keep it alive.
 using rules = std::unique_ptr<ssl_ctx_st, free_rules>;
 
-/// The only application protocol we speak (ALPN).
+/// The only supported application protocol (ALPN).
 inline constexpr std::string_view http_1_1 = "http/1.1";
 
-/// TLS 1.2 and 1.3, ciphers with forward secrecy and authenticated encryption only, no compression, no renegotiation,
-/// no cache of sessions.
+/// TLS 1.2 and 1.3, only ciphers with forward secrecy and authenticated encryption, no compression, no renegotiation,
+/// no session cache.
 void set_common_rules(ssl_ctx_st*);
 
-/// Why OpenSSL's last call on this thread failed, in its words; forgets it.
+/// Returns and clears the error of OpenSSL's last call on this thread.
 std::string take_reason();
 /// Throws std::runtime_error with that reason.
 [[noreturn]] void refuse(const std::string& what);

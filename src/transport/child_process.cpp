@@ -28,10 +28,11 @@ struct pipe_ends {
     descriptor write;
 };
 
-// Never 0, 1 or 2, which are about to be replaced in the child; closed on exec from birth (G10).
+// Never 0, 1 or 2, because the child replaces these; created with O_CLOEXEC, so that no other child inherits them
+// (G10).
 pipe_ends make_pipe() {
     int fds[2];
-    if (::pipe2(fds, O_CLOEXEC) != 0) throw_errno("cannot make a pipe");
+    if (::pipe2(fds, O_CLOEXEC) != 0) throw_errno("cannot create a pipe");
     descriptor read(fds[0]), write(fds[1]);
     return {duplicate(read.get()), duplicate(write.get())};
 }
@@ -76,10 +77,11 @@ pid_t spawn(const child_process& what, int in, int out, int err) {
     posix_spawn_file_actions_adddup2(&s.files, in, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&s.files, out, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&s.files, err, STDERR_FILENO);
-    // Ours are closed on exec anyway; those that the program itself has left open are not.
+    // Our descriptors have O_CLOEXEC; those that the program itself has left open may not.
     posix_spawn_file_actions_addclosefrom_np(&s.files, STDERR_FILENO + 1);
     if (!what.directory.empty()) posix_spawn_file_actions_addchdir_np(&s.files, what.directory.c_str());
-    // A group of its own, so that what it starts ends with it; signals as any program expects them at its start.
+    // Its own process group, so that processes it starts can be terminated with it; default signal dispositions and
+    // mask.
     sigset_t none, usual;
     sigemptyset(&none);
     sigemptyset(&usual);
@@ -99,7 +101,8 @@ pid_t spawn(const child_process& what, int in, int out, int err) {
     return pid;
 }
 
-/// Looks after a child until it has been reaped. Keeps itself until then: the wire may be gone long before.
+/// Watches a child until it has been reaped. Owns itself until then, because the connection may be destroyed long
+/// before.
 class keeper final : public std::enable_shared_from_this<keeper> {
 public:
     keeper(reactor& on, pid_t pid, descriptor process, descriptor output, descriptor errors, child_options options)
@@ -114,7 +117,7 @@ public:
         errors_.begin(*reactor_);
     }
 
-    /// Nobody is left to watch it: ends it here and now.
+    /// Nothing can watch the child any more: kills and reaps it synchronously.
     void kill_and_reap() noexcept {
         if (std::exchange(ended_, true)) return;
         ::kill(-pid_, SIGKILL);
@@ -127,7 +130,8 @@ public:
         auto keep = std::exchange(self_, nullptr);
     }
 
-    // Its input has been closed with the wire (G6). What it still has to say is read, so that it can come to its end.
+    // Its input was closed with the connection (G6). Keep reading its output, so that it does not block before it
+    // exits.
     void wire_closed() {
         if (ended_) return;
         if (!reactor_->post([] {})) return kill_and_reap();
@@ -165,12 +169,12 @@ private:
         std::unique_ptr<reactor::watch> watch;
     };
 
-    // While it has not been reaped its number cannot belong to another process (G7).
+    // Until the child is reaped, its process id cannot belong to another process (G7).
     void signal_group(int number) noexcept {
         if (!ended_) ::kill(-pid_, number);
     }
 
-    // If the loop ends with the timer, nobody is left to see to the child but this.
+    // If the loop is destroyed with its timers, this destructor is the only one left to kill the child.
     struct last_resort {
         explicit last_resort(std::shared_ptr<keeper> k) noexcept : kept(std::move(k)) {}
         last_resort(const last_resort&) = delete;
@@ -189,19 +193,19 @@ private:
             guard->done = true;
             step();
         });
-        if (timer_ == 0) guard->done = true;  // as long as it takes
+        if (timer_ == 0) guard->done = true;  // no timeout
     }
 
     void on_process() {
         siginfo_t info{};
         int problem = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG);
         if (problem != 0) return finish({child_end::kind::unknown, 0, {}});
-        if (info.si_pid == 0) return;  // not yet
+        if (info.si_pid == 0) return;  // still running
         bool exited = info.si_code == CLD_EXITED;
         finish({exited ? child_end::kind::exited : child_end::kind::signalled, info.si_status, {}});
     }
 
-    void on_output() { (void)take(output_); }  // nobody reads it any more
+    void on_output() { (void)take(output_); }  // the output is discarded
 
     void on_errors() {
         std::string_view said = take(errors_);
@@ -222,7 +226,7 @@ private:
     void finish(child_end end) {
         if (std::exchange(ended_, true)) return;
         reactor_->stop_timer(timer_);
-        for (int turns = 0; errors_.fd && turns < 64; ++turns) {  // its last words may still be in the pipe
+        for (int turns = 0; errors_.fd && turns < 64; ++turns) {  // the last lines may still be in the pipe
             std::size_t before = tail_.size();
             on_errors();
             if (tail_.size() == before) break;
@@ -253,9 +257,9 @@ private:
 std::string child_end::text() const {
     switch (how) {
         case kind::exited: return "exited with status " + std::to_string(number);
-        case kind::signalled: return "was ended by signal " + std::to_string(number);
+        case kind::signalled: return "was terminated by signal " + std::to_string(number);
         case kind::unknown: return "ended";
-        case kind::remains: return "could not be ended";
+        case kind::remains: return "could not be terminated";
     }
     return "ended";
 }
@@ -269,9 +273,9 @@ started_child start_child(loop& l, const child_process& what, child_options opti
     pid_t pid = spawn(what, in.read.get(), out.write.get(), err.write.get());
     std::shared_ptr<keeper> kept;
     try {
-        // By number: nobody but us can reap it, so the number is still its own.
+        // Safe to look up by process id: only we can reap the child, so the id still belongs to it.
         descriptor process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-        if (!process) throw_errno("cannot watch " + what.command);
+        if (!process) throw_errno("cannot open a pidfd of " + what.command);
         ::fcntl(process.get(), F_SETFD, FD_CLOEXEC);
         kept = std::make_shared<keeper>(on, pid, std::move(process), std::move(drained), std::move(err.read),
                                         std::move(options));
@@ -279,7 +283,7 @@ started_child start_child(loop& l, const child_process& what, child_options opti
         auto wire = std::make_unique<transport::fd_connection>(
             on, std::move(out.read), std::move(in.write), "child " + what.command, [kept] { kept->wire_closed(); });
         return {std::move(wire), pid};
-    } catch (...) {  // whatever it was, the child must not stay behind
+    } catch (...) {  // on any exception, do not leave the child behind
         if (kept) {
             kept->kill_and_reap();
         } else {

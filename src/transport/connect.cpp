@@ -23,7 +23,7 @@ bool is_numeric(const tcp_address& to) {
     return true;
 }
 
-// Looks a name up on a thread of its own: the system's resolver blocks, and cannot be interrupted.
+// Resolves a name on its own thread: the system's resolver blocks and cannot be interrupted.
 class lookup final : public detail::wait {
 public:
     explicit lookup(tcp_address to) : state_(std::make_shared<state>()) { state_->to = std::move(to); }
@@ -46,7 +46,7 @@ public:
         };
         try {
             pool_.submit(std::move(look));
-        } catch (...) {  // no thread, no memory: thrown by the wait
+        } catch (...) {  // no thread or no memory: rethrown by the wait
             state_->waiting = nullptr;
             leave();
             throw;
@@ -54,7 +54,7 @@ public:
         return true;
     }
     addresses await_resume() {
-        // If the wait was interrupted, the thread is left to itself: what it uses is its own.
+        // If the wait was cancelled, the thread finishes on its own; it uses only what it owns.
         pool_.shut_down(duration::zero());
         check();
         if (state_->failure) std::rethrow_exception(state_->failure);
@@ -66,7 +66,7 @@ private:
         tcp_address to;
         addresses found;
         std::exception_ptr failure;
-        lookup* waiting = nullptr;  // on the loop only
+        lookup* waiting = nullptr;  // used on the loop only
     };
     void interrupt() noexcept override {
         state_->waiting = nullptr;
@@ -78,7 +78,7 @@ private:
     worker_pool pool_{1};
 };
 
-// Waits until a connect that is under way has succeeded or failed.
+// Waits until a pending connect has succeeded or failed.
 class connecting final : public detail::wait, private reactor::watcher {
 public:
     connecting(reactor& r, int fd) noexcept : reactor_(r), fd_(fd) {}
@@ -90,7 +90,7 @@ public:
         try {
             watch_ = reactor_.watch_descriptor(fd_, *this);
             watch_->want(reactor::writable);
-        } catch (...) {  // no more watches, no memory: thrown by the wait
+        } catch (...) {  // cannot watch the descriptor, or no memory: rethrown by the wait
             watch_.reset();
             leave();
             throw;
@@ -119,7 +119,7 @@ std::unique_ptr<connection> connect_unix(loop& l, const std::string& path) {
     reactor& r = reactor_of(l);
     sockaddr_un address = unix_address(path);
     descriptor socket = open_socket(AF_UNIX);
-    // Either at once or not at all: EAGAIN says that the server's queue is full.
+    // A Unix socket connects at once or fails: EAGAIN means that the server's backlog is full.
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         throw_errno("cannot connect to " + path);
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// One file descriptor with one owner.
+// A file descriptor with one owner.
 
 #include <keel/version.hpp>
 
@@ -40,7 +40,7 @@ private:
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-/// Another name for the same file description, never 0, 1 or 2, closed on exec.
+/// Duplicates a descriptor. The result is never 0, 1 or 2 and has O_CLOEXEC.
 inline descriptor duplicate(int fd) {
     descriptor copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
     if (!copy) throw_errno("cannot duplicate descriptor " + std::to_string(fd));

@@ -17,7 +17,7 @@ bool is_socket_descriptor(int fd) noexcept {
 void make_non_blocking(int fd) {
     int flags = ::fcntl(fd, F_GETFL);
     if (flags < 0 || (!(flags & O_NONBLOCK) && ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)) {
-        throw_errno("cannot make a descriptor non-blocking");
+        throw_errno("cannot set O_NONBLOCK");
     }
 }
 
@@ -70,7 +70,7 @@ void fd_connection::input_event(unsigned events) {
     destroyed_ = &gone;
     if (events & reactor::broken) hung_up_ = true;
     if (!paused_ && !input_ended_) {
-        // A hang-up is not the end before everything that was sent has been read.
+        // After a hang-up, first read all input that was sent before it.
         if (events & (reactor::readable | reactor::broken)) read_some();
     }
     if (!gone && listener_ && duplex()) {
@@ -93,7 +93,7 @@ void fd_connection::read_some() {
     ssize_t n = input_.is_socket ? ::recv(input_.fd.get(), room.data(), room.size(), MSG_DONTWAIT)
                                  : ::read(input_.fd.get(), room.data(), room.size());
     if (n > 0) {
-        // A short read is not followed by another that would only say "nothing there": the loop tells when there is.
+        // No second read after a short one: it would only return EAGAIN, and the loop reports new input.
         listener_->on_input(std::string_view(room.data(), static_cast<std::size_t>(n)));
         return;
     }
@@ -102,12 +102,12 @@ void fd_connection::read_some() {
         if (duplex()) {
             input_.watch->want(input_interest());
         } else {
-            input_.watch.reset();  // a hang-up of this end says nothing about the other
+            input_.watch.reset();  // a hang-up of the input says nothing about the output
         }
         return listener_->on_input_end();
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return;
-    fail("reading failed: " + text_of(errno));
+    fail("read failed: " + text_of(errno));
 }
 
 void fd_connection::read_later() {
@@ -134,7 +134,7 @@ connection::written fd_connection::write(std::string_view bytes) {
                                  : ::write(to.fd.get(), from, left);
         if (n >= 0) {
             done.bytes += static_cast<std::size_t>(n);
-            if (done.bytes == bytes.size() || !to.watch) continue;  // a file takes the rest at the next try
+            if (done.bytes == bytes.size() || !to.watch) continue;  // a file accepts the rest in the next iteration
             blocked_ = true;
         } else if (errno == EINTR) {
             continue;
@@ -142,7 +142,7 @@ connection::written fd_connection::write(std::string_view bytes) {
             blocked_ = true;
         } else {
             failed_ = true;
-            done.failure = "writing failed: " + text_of(errno);
+            done.failure = "write failed: " + text_of(errno);
             input_.watch.reset();
             if (output_) output_->watch.reset();
             return done;
@@ -190,9 +190,9 @@ std::string fd_connection::cause_of_hang_up() noexcept {
     int error = 0;
     socklen_t size = sizeof error;
     if (output().is_socket && ::getsockopt(output().fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error != 0) {
-        return "the peer hung up: " + text_of(error);
+        return "the peer closed the connection: " + text_of(error);
     }
-    return "the peer hung up";
+    return "the peer closed the connection";
 }
 
 void fd_connection::close() noexcept {
@@ -201,11 +201,11 @@ void fd_connection::close() noexcept {
     input_.watch.reset();
     if (output_) output_->watch.reset();
     if (duplex() && !failed_) {
-        // Closing a TCP socket with unread input sends a reset, which may overtake what we wrote. Say that we are done,
-        // and take what has come.
+        // Closing a TCP socket with unread input sends a reset, which may overtake the data that we wrote. Shut down
+        // the output first and read the pending input.
         int fd = input_.fd.get();
         ::shutdown(fd, SHUT_WR);
-        char waste[16 * 1024];  // not the loop's buffer: a listener that closes may still be reading from it
+        char waste[16 * 1024];  // not the loop's buffer: a listener that closes may still be reading from that
         for (int turns = 0; turns < 64 && ::recv(fd, waste, sizeof waste, MSG_DONTWAIT) > 0;) ++turns;
     }
     input_.fd.reset();

@@ -16,15 +16,15 @@
 namespace keel::inline KEEL_ABI::transport {
 
 /// On the hot path a message costs one wait of the loop, one read and one write. Pipes and terminals are made
-/// non-blocking; sockets are left as they are and asked not to wait each time; files and devices that cannot be waited
-/// for are read in turns of their own.
+/// non-blocking. Sockets keep their mode; each call passes MSG_DONTWAIT. Files and devices that epoll does not support
+/// are read in posted turns of the loop.
 ///
-/// Owned by whoever serves the connection; may be closed or destroyed inside any call to its listener.
+/// May be closed or destroyed inside any call to its listener.
 class fd_connection final : public connection {
 public:
-    /// `closed` is called once, when the descriptors have been closed.
+    /// `closed` is called once, after the descriptors have been closed.
     fd_connection(reactor&, descriptor input, descriptor output, std::string name, std::function<void()> closed = {});
-    /// Both directions of one socket.
+    /// One socket for both directions.
     fd_connection(reactor&, descriptor socket, std::string name, std::function<void()> closed = {});
     ~fd_connection() override;
 
@@ -46,7 +46,8 @@ private:
         handler on_event;
         descriptor fd;
         bool is_socket = false;
-        std::unique_ptr<reactor::watch> watch;  // none: cannot be waited for, or not needed any more
+        std::unique_ptr<reactor::watch>
+            watch;  // null: epoll does not support the descriptor, or it is no longer watched
     };
 
     bool duplex() const noexcept { return !output_; }
@@ -62,21 +63,21 @@ private:
 
     std::shared_ptr<reactor> reactor_;
     end input_;
-    std::optional<end> output_;  // none: input_ is a socket for both directions
+    std::optional<end> output_;  // empty: input_ is a socket for both directions
     std::string name_;
     std::function<void()> on_closed_;
     std::optional<sigpipe_guard> sigpipe_;
 
-    listener* listener_ = nullptr;  // none before start and after close
+    listener* listener_ = nullptr;  // null before start and after close
     bool paused_ = false;
     bool input_ended_ = false;
-    bool blocked_ = false;  // a write was cut short
-    bool hung_up_ = false;  // duplex: told while there may still be input to read
+    bool blocked_ = false;  // a write was partial
+    bool hung_up_ = false;  // one socket for both directions: reported while there may still be unread input
     bool failed_ = false;
     bool closed_ = false;
     bool read_posted_ = false;
     bool* destroyed_ = nullptr;  // set while a call to the listener is on the stack
-    std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // posted turns hold it weakly
+    std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // held weakly by posted turns
 };
 
 }  // namespace keel::transport

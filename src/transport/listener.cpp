@@ -15,12 +15,12 @@ namespace {
 
 using namespace transport;
 
-// After the system refused to make a descriptor. Nothing tells us when one is free again.
+// Wait after the process ran out of descriptors: the system does not notify when one is free again.
 constexpr auto pause_when_exhausted = std::chrono::milliseconds(100);
-// Per turn, so that a flood of peers does not starve those who are already here.
+// Limit per turn, so that a flood of new connections does not starve the existing ones.
 constexpr int accepts_per_turn = 16;
 
-/// What becomes of an accepted socket.
+/// Receives each accepted socket.
 using taker = std::function<void(descriptor socket, std::string name)>;
 
 class socket_listener final : public listener, private reactor::watcher {
@@ -37,7 +37,7 @@ public:
     }
     ~socket_listener() override { close(); }
 
-    /// Sockets become connections on the same loop, of which there may be so many at a time.
+    /// Turns sockets into connections on the same loop, at most options.max_connections at a time.
     void make_connections(accepted on_accept, const listen_options& options) {
         max_ = options.max_connections;
         give_to([this, on_accept = std::move(on_accept)](descriptor peer, std::string name) {
@@ -57,11 +57,11 @@ public:
         watch_->want(reactor::readable);
     }
 
-    /// The socket's file is ours to remove.
+    /// The listener removes the socket file on close.
     void owns_file(const std::string& path) {
         name_ = "unix " + path;
         path_ = path;
-        if (::lstat(path.c_str(), &file_) != 0) throw_errno("cannot look at " + path);
+        if (::lstat(path.c_str(), &file_) != 0) throw_errno("cannot stat " + path);
     }
 
     void close() noexcept override {
@@ -70,7 +70,7 @@ public:
         reactor_->stop_timer(std::exchange(retry_, 0));
         watch_.reset();
         struct stat now{};
-        // Somebody may have replaced it by a socket of his own.
+        // Another process may have replaced it with its own socket.
         if (!path_.empty() && ::lstat(path_.c_str(), &now) == 0 && now.st_dev == file_.st_dev &&
             now.st_ino == file_.st_ino) {
             ::unlink(path_.c_str());
@@ -81,15 +81,15 @@ public:
     std::uint16_t port() const noexcept override { return address_.port; }
 
 private:
-    // Held by every connection too, since they outlive the listener: how many there are, and whom to tell.
+    // Shared with every connection, since connections outlive the listener: their number, and the listener to notify.
     struct shared_state {
         std::size_t open = 0;
-        socket_listener* owner = nullptr;  // null once closed
+        socket_listener* owner = nullptr;  // null after close
     };
 
     void on_ready(unsigned) override {
         auto state = shared_;
-        auto take = taker_;  // it may destroy us
+        auto take = taker_;  // the callback may destroy this object
         for (int i = 0; i < accepts_per_turn && state->owner; ++i) {
             if (state->open >= max_) return adjust();
             sockaddr_storage address{};
@@ -97,7 +97,7 @@ private:
             descriptor peer = accept(&address, &size);
             if (!peer) {
                 if (is_exhausted() && !send_away()) wait_for_room();
-                // Anything else is "nothing there", or the failure of one peer that left before we came.
+                // Other errors mean that there is no connection to accept, or that one peer has already gone.
                 return;
             }
             std::string name = name_;
@@ -117,7 +117,8 @@ private:
         return errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
     }
 
-    // One descriptor is kept for the time when there are no others: so whoever comes then can be told.
+    // One descriptor is kept in reserve, so that a connection can still be accepted and refused when the process has no
+    // others left.
     void reserve() noexcept {
         if (!no_room_.empty() && !reserve_) reserve_ = descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     }
@@ -158,22 +159,24 @@ private:
     std::unique_ptr<reactor::watch> watch_;
 };
 
-// Removes a socket file that nobody serves any more; throws when anything else is in the way.
+// Removes a stale socket file. Throws if the path is in use or is not a socket.
 void clear_the_way(const std::string& path, const sockaddr_un& address) {
     struct stat s{};
     if (::lstat(path.c_str(), &s) != 0) {
         if (errno == ENOENT) return;
-        throw_errno("cannot look at " + path);
+        throw_errno("cannot stat " + path);
     }
     if (!S_ISSOCK(s.st_mode)) {
-        throw std::system_error(EEXIST, std::generic_category(), path + " is there and is not a socket");
+        throw std::system_error(EEXIST, std::generic_category(),
+                                "cannot listen on " + path + ": the file exists and is not a socket");
     }
     descriptor probe = open_socket(AF_UNIX);
     if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 || errno == EAGAIN) {
-        throw std::system_error(EADDRINUSE, std::generic_category(), path + " is served by another process");
+        throw std::system_error(EADDRINUSE, std::generic_category(),
+                                "cannot listen on " + path + ": another process is listening on it");
     }
     if (errno == ENOENT) return;
-    if (errno != ECONNREFUSED) throw_errno("cannot tell whether " + path + " is in use");
+    if (errno != ECONNREFUSED) throw_errno("cannot check whether " + path + " is in use");
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) throw_errno("cannot remove " + path);
 }
 
@@ -185,8 +188,9 @@ std::unique_ptr<listener> listen_unix(loop& l, const std::string& path, listener
     sockaddr_un address = unix_address(path);
     clear_the_way(path, address);
     descriptor socket = open_socket(AF_UNIX);
-    // Before bind, which makes the file with this mode: so there is no moment at which others could connect.
-    if (::fchmod(socket.get(), 0600) != 0) throw_errno("cannot restrict " + path);
+    // Before bind, which creates the file with this mode, so that there is no moment at which other users could
+    // connect.
+    if (::fchmod(socket.get(), 0600) != 0) throw_errno("cannot restrict the permissions of " + path);
     if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         throw_errno("cannot listen on " + path);
     }

@@ -10,18 +10,18 @@ namespace {
 
 class memory_end;
 
-// Bytes on their way in one direction.
+// The bytes in transit in one direction.
 struct stream {
     std::string bytes;
-    memory_end* writer = nullptr;  // null once that end has closed: no more bytes will come
-    memory_end* reader = nullptr;  // null once that end has closed: bytes go nowhere
-    bool writer_blocked = false;   // a write was cut short; tell it when there is room
+    memory_end* writer = nullptr;  // null after that end has closed: no more bytes will arrive
+    memory_end* reader = nullptr;  // null after that end has closed: bytes are discarded
+    bool writer_blocked = false;   // a write was partial; notify the writer when there is room
     bool end_told = false;
 };
 
-// Both ends use it, each from the thread of its own loop: they meet at the mutex, nowhere else. The lock is held while
-// the other end's loop is posted to, so that this end and with it its loop cannot go away meanwhile; it is never held
-// while a listener is called.
+// Shared by both ends, each on the thread of its own loop; the mutex is the only synchronization. The lock is held
+// while posting to the other end's loop, so that the other end and its loop cannot be destroyed meanwhile. It is never
+// held while a listener is called.
 struct shared {
     std::mutex mutex;
     std::size_t capacity = 0;
@@ -75,11 +75,11 @@ private:
     stream& outgoing() const noexcept { return shared_->streams[index_]; }
     stream& incoming() const noexcept { return shared_->streams[1 - index_]; }
 
-    /// Something may be there for this end. With the lock held, from either thread.
+    /// This end may have something to do. Called with the lock held, from either thread.
     void wake() {
         if (posted_) return;
         posted_ = loop_.post([this, alive = alive_, s = shared_] {
-            // `alive` changes on this thread only.
+            // `alive` changes only on this thread.
             if (*alive) turn(alive);
         });
     }
@@ -96,7 +96,7 @@ private:
             stream& in = incoming();
             if (!paused_) {
                 input.swap(in.bytes);
-                // Room again: this is the moment the other end waits for.
+                // There is room again: wake the writer that waits for it.
                 if (!input.empty() && in.writer_blocked && in.writer) in.writer->wake();
                 ended = !in.writer && !std::exchange(in.end_told, in.end_told || !in.writer);
             }
@@ -112,24 +112,24 @@ private:
         if (!input.empty()) listener_->on_input(input);
         if (*alive && ended) listener_->on_input_end();
         if (*alive && writable) listener_->on_writable();
-        if (*alive && refused) listener_->on_failure("the peer hung up");
+        if (*alive && refused) listener_->on_failure("the peer closed the connection");
     }
 
     std::shared_ptr<shared> shared_;
     int index_;
-    loop& loop_;  // outlives this end
+    loop& loop_;  // must outlive this end
     listener* listener_ = nullptr;
     bool paused_ = false;
     bool closed_ = false;
-    bool posted_ = false;                                         // under the lock
-    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // a posted turn may outlive us
+    bool posted_ = false;                                         // guarded by the mutex
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // a posted turn may outlive this object
 };
 
 }  // namespace
 
 std::pair<std::unique_ptr<connection>, std::unique_ptr<connection>> memory_pair(loop& a, loop& b,
                                                                                 std::size_t capacity) {
-    if (capacity == 0) throw std::invalid_argument("keel: a memory pair needs room for at least one byte");
+    if (capacity == 0) throw std::invalid_argument("keel: invalid memory pair capacity 0: expected at least 1 byte");
     auto both = std::make_shared<shared>();
     both->capacity = capacity;
     auto first = std::make_unique<memory_end>(both, 0, a);

@@ -8,7 +8,7 @@ namespace keel::inline KEEL_ABI::transport {
 
 namespace {
 
-// Signal dispositions belong to the process, so this does too. Loops of several threads meet here.
+// Signal dispositions are per process, so this state is global. Loops of several threads use it.
 std::mutex mutex;
 std::size_t guards = 0;
 bool installed = false;
@@ -22,9 +22,9 @@ sigpipe_guard::sigpipe_guard() {
     if (guards++ != 0) return;
     struct sigaction current{};
     ::sigaction(SIGPIPE, nullptr, &current);
-    // Whoever chose something else has chosen not to be killed.
+    // The program has set its own disposition: keep it.
     if ((current.sa_flags & SA_SIGINFO) || current.sa_handler != SIG_DFL) return;
-    // Not SIG_IGN: that would be inherited by every program a handler starts. A handler is reset by exec.
+    // Not SIG_IGN: child processes would inherit it. A handler is reset by exec.
     struct sigaction ours{};
     ours.sa_handler = nothing;
     ours.sa_flags = SA_RESTART;
@@ -38,7 +38,7 @@ sigpipe_guard::~sigpipe_guard() {
     installed = false;
     struct sigaction current{};
     ::sigaction(SIGPIPE, nullptr, &current);
-    // Only what is still ours is taken back.
+    // Restore the default only if our handler is still installed.
     if ((current.sa_flags & SA_SIGINFO) || current.sa_handler != nothing) return;
     struct sigaction before{};
     before.sa_handler = SIG_DFL;

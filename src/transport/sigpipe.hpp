@@ -1,12 +1,13 @@
 #pragma once
 
-// A write to a pipe nobody reads must fail with EPIPE instead of killing the process. See docs/design/sigpipe.md.
+// A write to a pipe without a reader must fail with EPIPE instead of killing the process. See docs/design/sigpipe.md.
 
 #include <keel/version.hpp>
 
 namespace keel::inline KEEL_ABI::transport {
 
-/// While one exists, SIGPIPE does not end the process. Needed for pipes only: sockets are written with MSG_NOSIGNAL.
+/// While an instance exists, SIGPIPE does not kill the process. Needed for pipes only: sockets are written with
+/// MSG_NOSIGNAL.
 class sigpipe_guard {
 public:
     sigpipe_guard();

@@ -22,7 +22,7 @@ sockaddr_un unix_address(const std::string& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     if (path.empty() || path.size() >= sizeof address.sun_path || path.find('\0') != path.npos) {
-        throw std::invalid_argument("\"" + path + "\" cannot be the path of a Unix socket: it must have 1 to " +
+        throw std::invalid_argument("invalid Unix socket path \"" + path + "\": expected 1 to " +
                                     std::to_string(sizeof address.sun_path - 1) + " bytes");
     }
     std::memcpy(address.sun_path, path.data(), path.size());
@@ -54,7 +54,7 @@ tcp_address address_of(const sockaddr_storage& address, socklen_t size) {
 
 descriptor open_socket(int family) {
     descriptor s(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!s) throw_errno("cannot make a socket");
+    if (!s) throw_errno("cannot create a socket");
     return s;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What listening and connecting share.
+// Functions shared by listening and connecting.
 
 #include "transport/descriptor.hpp"
 
@@ -17,7 +17,7 @@
 
 namespace keel::inline KEEL_ABI::transport {
 
-/// Throws std::invalid_argument when the path does not fit.
+/// Throws std::invalid_argument if the path is empty or too long.
 sockaddr_un unix_address(const std::string& path);
 
 struct free_addresses {
@@ -25,23 +25,23 @@ struct free_addresses {
 };
 using addresses = std::unique_ptr<addrinfo, free_addresses>;
 
-/// Blocks when the host is a name. `flags` as for getaddrinfo. Throws std::system_error.
+/// Blocks if the host is a name. `flags` as for getaddrinfo. Throws std::system_error.
 addresses resolve(const tcp_address&, int flags);
 
-/// Of either end of a socket; empty host when it has none.
+/// The address of either end of a socket. The host is empty if the socket has no address.
 tcp_address address_of(const sockaddr_storage&, socklen_t size);
 
-/// Sockets as they are accepted, for those who make something of their own of them. When the process has no descriptor left,
-/// whoever comes is told `no_room` and sent away.
+/// Passes accepted sockets to a callback instead of creating connections. If the process has no descriptors left, new
+/// connections receive `no_room` and are closed.
 std::unique_ptr<listener> listen_tcp_sockets(loop&, const tcp_address&,
                                              std::function<void(descriptor, std::string name)> taken,
                                              std::string no_room);
-/// Politely: what the peer has sent is taken, so that no reset overtakes our words.
+/// Writes `words`, then closes. Reads pending input first, so that a TCP reset does not overtake the words.
 void say_and_close(descriptor socket, std::string_view words) noexcept;
 
 descriptor open_socket(int family);
 void send_at_once(int tcp_socket) noexcept;
-/// Whoever only reads finds out, after two minutes, that nobody is there any more.
+/// Enables TCP keep-alive, so that a peer that only reads detects a dead connection after two minutes.
 void watch_for_silence(int tcp_socket) noexcept;
 
 }  // namespace keel::transport

@@ -22,21 +22,22 @@ using transport::descriptor;
 using transport::duplicate;
 using transport::throw_errno;
 
-// There is one standard input in a process.
+// A process has only one standard input.
 std::atomic<bool> taken = false;
 
-// Reopening gives a file description of our own, whose O_NONBLOCK nobody else sees. It would lose the position of a
-// file, sockets refuse it, and opening a device may do anything at all.
+// Reopening /proc/self/fd/N gives our own file description, whose O_NONBLOCK does not affect other processes. It does
+// not work for files (the position would be lost), sockets (not allowed) and devices (opening one may have side
+// effects).
 bool can_be_reopened(int fd, const struct stat& s) {
     constexpr unsigned tty_alt_major = 5;
-    constexpr unsigned ptmx_minor = 2;  // opening it makes another terminal
+    constexpr unsigned ptmx_minor = 2;  // opening it would create another terminal
     if (S_ISFIFO(s.st_mode)) return true;
     return S_ISCHR(s.st_mode) && ::isatty(fd) && s.st_rdev != makedev(tty_alt_major, ptmx_minor);
 }
 
 descriptor private_copy(int fd, int mode) {
     struct stat before{};
-    if (::fstat(fd, &before) != 0) throw_errno("cannot look at descriptor " + std::to_string(fd));
+    if (::fstat(fd, &before) != 0) throw_errno("cannot stat descriptor " + std::to_string(fd));
     int flags = ::fcntl(fd, F_GETFL);
     bool allowed = flags >= 0 && ((flags & O_ACCMODE) == mode || (flags & O_ACCMODE) == O_RDWR);
     if (allowed && can_be_reopened(fd, before)) {
@@ -46,7 +47,8 @@ descriptor private_copy(int fd, int mode) {
         if (own && ::fstat(own.get(), &after) == 0 && after.st_dev == before.st_dev && after.st_ino == before.st_ino) {
             return own;
         }
-        // No /proc, another user's terminal, a pipe without a reader: share the description, and restore its flags.
+        // No /proc, another user's terminal, or a pipe without a reader: share the description and restore its flags
+        // later.
     }
     return duplicate(fd);
 }
@@ -58,7 +60,7 @@ bool same_socket(int a, int b) {
            x.st_ino == y.st_ino;
 }
 
-// Holds what fd 0 and fd 1 were, and puts it back.
+// Holds the original descriptors 0 and 1, and restores them.
 class standard_streams {
 public:
     standard_streams() : input_(duplicate(0)), output_(duplicate(1)) {
@@ -83,20 +85,20 @@ private:
         restore_flags(input_.get(), input_flags_);
         restore_flags(output_.get(), output_flags_);
     }
-    // Where the description is shared with other processes, they must find it blocking or not as it was.
+    // If the description is shared with other processes, its O_NONBLOCK must be restored.
     static void restore_flags(int fd, int before) noexcept {
         int now = ::fcntl(fd, F_GETFL);
         if (before < 0 || now < 0 || (now & O_NONBLOCK) == (before & O_NONBLOCK)) return;
         ::fcntl(fd, F_SETFL, (now & ~O_NONBLOCK) | (before & O_NONBLOCK));
     }
-    // What was printed meanwhile and still sits in a buffer must not come out on the wire. If it cannot leave now (a
-    // thread is stuck printing, nobody reads standard error), fd 1 stays where it is.
+    // Text that was printed meanwhile and is still buffered must not reach the protocol stream. If it cannot be flushed
+    // now (a thread is blocked while printing, or standard error has no reader), descriptor 1 is not restored.
     static bool flush_stray_output() noexcept {
         pollfd writable{1, POLLOUT, 0};
         if (::poll(&writable, 1, 0) < 1 || ::ftrylockfile(stdout) != 0) return false;
         bool flushed = ::fflush_unlocked(stdout) == 0;
         ::funlockfile(stdout);
-        // After sync_with_stdio(false), and only then, std::cout has a buffer of its own.
+        // Only after sync_with_stdio(false) does std::cout have its own buffer.
         if (auto* own = dynamic_cast<std::filebuf*>(std::cout.rdbuf())) flushed = own->pubsync() == 0 && flushed;
         return flushed;
     }
@@ -112,7 +114,7 @@ private:
 void open_missing_standard_descriptors() {
     for (int fd = 0; fd <= 2; ++fd) {
         if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
-        int null = ::open("/dev/null", O_RDWR);  // takes the lowest number that is free
+        int null = ::open("/dev/null", O_RDWR);  // gets the lowest free number
         if (null < 0) transport::throw_errno("cannot open /dev/null");
         if (null == fd) continue;
         transport::descriptor elsewhere(null);
@@ -123,7 +125,8 @@ void open_missing_standard_descriptors() {
 stdio open_stdio(loop& l) {
     reactor& r = reactor_of(l);
     if (taken.exchange(true)) {
-        throw std::logic_error("keel: standard input and output already serve a connection of this process");
+        throw std::logic_error(
+            "keel: standard input and output are already in use by another connection of this process");
     }
     struct claim {
         ~claim() { taken = false; }
@@ -137,7 +140,7 @@ stdio open_stdio(loop& l) {
     stdio made;
     made.input_is_file = ::fstat(input.get(), &s) == 0 && S_ISREG(s.st_mode);
 
-    // Shared by the connection's closing and nobody else; a shared_ptr because std::function copies.
+    // Owned by the connection's close callback alone; a shared_ptr because std::function requires a copyable callable.
     auto streams = std::make_shared<standard_streams>();
     auto give_back = [claimed = std::move(claimed), streams = std::move(streams)]() mutable {
         streams.reset();

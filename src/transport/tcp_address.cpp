@@ -7,25 +7,25 @@ namespace keel::inline KEEL_ABI {
 
 tcp_address tcp_address::parse(std::string_view text) {
     auto refuse = [&](const char* why) {
-        return std::invalid_argument("\"" + std::string(text) + "\" is not HOST:PORT: " + why);
+        return std::invalid_argument("invalid address \"" + std::string(text) + "\": " + why + "; expected HOST:PORT");
     };
     std::string_view host;
     std::string_view port;
     if (text.starts_with('[')) {
         std::size_t close = text.find(']');
-        if (close == text.npos) throw refuse("the bracket is not closed");
-        if (close + 1 >= text.size() || text[close + 1] != ':') throw refuse("the port is missing");
+        if (close == text.npos) throw refuse("missing ]");
+        if (close + 1 >= text.size() || text[close + 1] != ':') throw refuse("missing port");
         host = text.substr(1, close - 1);
         port = text.substr(close + 2);
     } else {
         std::size_t colon = text.rfind(':');
-        if (colon == text.npos) throw refuse("the port is missing");
+        if (colon == text.npos) throw refuse("missing port");
         host = text.substr(0, colon);
         port = text.substr(colon + 1);
-        if (host.find(':') != host.npos) throw refuse("an IPv6 address needs brackets, as in [::1]:80");
+        if (host.find(':') != host.npos) throw refuse("an IPv6 address requires brackets, as in [::1]:80");
     }
-    // An empty host would mean every interface to the system: too easily written by mistake.
-    if (host.empty()) throw refuse("the host is missing (0.0.0.0 is every interface)");
+    // The system treats an empty host as all interfaces, which is too dangerous for a typing error.
+    if (host.empty()) throw refuse("missing host (use 0.0.0.0 for all interfaces)");
     unsigned number = 0;
     auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
     if (error != std::errc() || end != port.data() + port.size() || number > 65535) {

@@ -156,7 +156,7 @@ TEST_CASE("SAM-04 SAM-05 a conversation whose tool results are mixed or missing 
     };
     CHECK(conversation(R"(,{"role":"user","content":)" + result + "}") == "");
     CHECK(conversation(R"(,{"role":"user","content":[)" + result + "," + text + "]}") ==
-          "the conversation cannot be sampled: message 2: tool results stand alone");
+          "the conversation cannot be sampled: message 2: a message with tool results must contain nothing else");
     CHECK(conversation(R"(,{"role":"user","content":)" + text + "}") != "");
     CHECK(conversation("") != "");
 }

@@ -141,7 +141,7 @@ TEST_CASE("HDR-12 HDR-17 a tool with a wrong annotation is dropped, and tool and
     CHECK(left == names{"good", "plain"});
     REQUIRE(s.reports.size() == 4);
     CHECK(s.reports[0] ==
-          "the tool \"number\" cannot be used over HTTP: properties.x: x-mcp-header needs the type string, integer or "
+          "the tool \"number\" cannot be used over HTTP: properties.x: x-mcp-header requires the type string, integer or "
           "boolean");
     CHECK(s.reports[1].starts_with("the tool \"in items\" cannot be used over HTTP: properties.x.items: "));
     CHECK(s.reports[3].starts_with("the tool \"twice\""));

@@ -1,5 +1,5 @@
-"""The suite and the Node.js it needs, installed from the lock files here into build/conformance/. What is there already
-takes no time."""
+"""The suite and the Node.js it needs, installed from the lock files here into build/conformance/. Installed packages
+are reused."""
 
 import contextlib
 import fcntl
@@ -59,7 +59,7 @@ def node():
     for program in (_install("node-22") / "node_modules").glob("node-*/bin/node"):
         if _is_new_enough(program):
             return str(program)
-    raise Unavailable(f"Node.js {OLDEST_NODE} or newer is needed, and npm has none for this machine")
+    raise Unavailable(f"Node.js {OLDEST_NODE} or newer is required, and npm has none for this machine")
 
 
 def suite(version):

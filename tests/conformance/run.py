@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs the official conformance suite against the conformance server: every server run that conformance asks for.
+"""Runs the official conformance suite against the conformance server: every server run that Keel's conformance requires.
 
     tests/conformance/run.py [--url URL] [--only WORDS]
 
-KEEL_BIN names the folder of the programs; without it build/release/bin is used. --url tests a server that is running
-already, --only leaves out the runs whose name does not have these words. What each run has found is in
+KEEL_BIN is the folder of the programs (default build/release/bin). --url tests a running server,
+--only selects the runs whose name contains these words. The results are written to
 conformance/ beside that folder.
 """
 
@@ -71,7 +71,7 @@ class Server:
         self.known.wait(HANGS_AFTER)
         if self.url is None:
             self.end()
-            sys.exit(f"the server did not say where it serves; it said: {''.join(self.said) or 'nothing'}")
+            sys.exit(f"the server did not print its URL; its output: {''.join(self.said) or 'nothing'}")
 
     def _listen(self):
         for line in self.process.stderr:
@@ -137,18 +137,18 @@ def show(run, verdicts):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--url", help="a server that is running already")
-    arguments.add_argument("--only", default="", help="words in the name of a run")
+    arguments.add_argument("--url", help="URL of a running server")
+    arguments.add_argument("--only", default="", help="select runs whose name contains this text")
     chosen = arguments.parse_args()
     runs = [run for run in RUNS if chosen.only in run.name]
     if not runs:
-        sys.exit(f"no run has the words {chosen.only!r}: there are {', '.join(run.name for run in RUNS)}")
+        sys.exit(f"no run matches {chosen.only!r}: expected one of {', '.join(run.name for run in RUNS)}")
     try:
         node = packages.node()
         for run in runs:
             packages.suite(run.version)
     except packages.Unavailable as reason:
-        sys.exit(f"the conformance suite cannot be run: {reason}")
+        sys.exit(f"cannot run the conformance suite: {reason}")
 
     passed = failed = 0
     server = None if chosen.url else Server()
@@ -161,7 +161,7 @@ def main():
     finally:
         status = server.end() if server else 0
     if status != 0:
-        print(f"    FAILED  the server ended with status {status}; it said:\n{''.join(server.said)}")
+        print(f"    FAILED  the server exited with status {status}; its output:\n{''.join(server.said)}")
         failed += 1
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the official conformance suite's client scenarios with the conformance client: every one outside auth/, for each
+"""Runs the official conformance suite's client scenarios with the conformance client: all except auth/, for each
 revision the suite offers it for.
 
     tests/conformance/run_client.py [--only WORDS] [--scenario WORDS]
 
-KEEL_BIN names the folder of the programs; without it build/release/bin is used. --only leaves out the runs, --scenario the
-scenarios whose name does not have these words. What each run has found is in conformance/client/ beside that folder.
+KEEL_BIN is the folder of the programs (default build/release/bin). --only selects runs, --scenario selects scenarios whose
+name contains these words. The results are written to conformance/client/ beside that folder.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import score  # noqa: E402
 from run import BIN, NEW, OLD, RESULTS, show  # noqa: E402
 
 PROGRAM = BIN / "conformance-client"
-# What is not part of the client yet, by the beginning of the scenarios' names.
+# Features that the client does not have yet, by prefix of the scenario names.
 LEFT_OUT = {"auth/": "authorization is not part of the client yet"}
 # Checks for which there is nothing to see in 2026-07-28. Every other one that could not be made means that the client has
 # done less than it should.
@@ -41,7 +41,7 @@ class Run:
     scenarios: int  # how many there must be
     of: str  # what the suite says of these scenarios: a revision, or "extension"; "" for all of them
     options: tuple = ()  # for `client`
-    # Whether the client is told which revision the server speaks, or has to find out.
+    # Whether the client gets the server's revision, or must negotiate it.
     told: bool = True
 
     def folder(self):
@@ -60,7 +60,7 @@ RUNS = (
     Run("skills 2026-07-28", NEW, 4, "extension", at("2026-07-28", "--force")),
     Run("untold 2025-11-25", NEW, 5, "2025-11-25", at("2025-11-25"), told=False),
     Run("untold 2026-07-28", NEW, 8, "2026-07-28", at("2026-07-28"), told=False),
-    Run("client of 0.1.16", OLD, 4, "", told=False),  # this version tells nobody
+    Run("client of 0.1.16", OLD, 4, "", told=False),  # this version does not pass the revision to the client
 )
 
 
@@ -116,12 +116,12 @@ def play(node, run, scenario):
     verdict = judge(scenario, checks)
     client_status = status_file.read_text().strip() if status_file.exists() else "none: it did not end"
     if client_status != "0":
-        # Some scenarios let a client fail. Ours has no reason to.
+        # Some scenarios allow the client to fail. Ours must not.
         said = "".join(file.read_text() for file in folder.glob("*/stderr.txt")).strip()
-        why = f"the client's exit status is {client_status}; it said: {said or 'nothing'}"
+        why = f"the client exited with status {client_status}; its output: {said or 'nothing'}"
         verdict = score.Verdict(scenario, False, "\n".join(filter(None, (verdict.why, why))))
     if verdict.passed and status != 0:
-        verdict = score.Verdict(scenario, False, f"the suite's exit status is {status}, see {folder}/output.txt")
+        verdict = score.Verdict(scenario, False, f"the suite exited with status {status}, see {folder}/output.txt")
     return verdict, checks
 
 
@@ -143,17 +143,17 @@ def carry_out(node, run, known, words):
 
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    arguments.add_argument("--only", default="", help="words in the name of a run")
-    arguments.add_argument("--scenario", default="", help="words in the name of a scenario")
+    arguments.add_argument("--only", default="", help="select runs whose name contains this text")
+    arguments.add_argument("--scenario", default="", help="select scenarios whose name contains this text")
     chosen = arguments.parse_args()
     runs = [run for run in RUNS if chosen.only in run.name]
     if not runs:
-        sys.exit(f"no run has the words {chosen.only!r}: there are {', '.join(run.name for run in RUNS)}")
+        sys.exit(f"no run matches {chosen.only!r}: expected one of {', '.join(run.name for run in RUNS)}")
     try:
         node = packages.node()
         known = {version: listed(node, version) for version in {run.version for run in runs}}
     except packages.Unavailable as reason:
-        sys.exit(f"the conformance suite cannot be run: {reason}")
+        sys.exit(f"cannot run the conformance suite: {reason}")
 
     passed = failed = 0
     for run in runs:

@@ -1,8 +1,8 @@
-"""What the suite has found, judged more strictly than the suite does by itself.
+"""Evaluates the results of the suite more strictly than the suite itself.
 
 A scenario has passed when none of its checks failed or warned and at least one of them succeeded: the suite would count a
-scenario in which nothing could be checked as passed. Its check of messages against the schemas alone is not enough, since
-it has nothing to say about what the scenario is for.
+scenario in which nothing could be checked as passed. The schema check of messages alone is not sufficient, because
+it does not test the subject of the scenario.
 """
 
 import json
@@ -40,7 +40,7 @@ def read(folder):
     for file in sorted(Path(folder).glob("*/checks.json")):
         scenario = re.sub(r"-\d{4}-\d\d-\d\dT.*", "", file.parent.name).removeprefix("server-")
         if scenario in found:
-            raise ValueError(f"{scenario} has left two results")
+            raise ValueError(f"{scenario} has two results")
         found[scenario] = json.loads(file.read_text())
     return found
 

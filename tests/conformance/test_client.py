@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What the official suite does not look at in the conformance client: that it loads skills which are as they should be, why
-it refuses others, and how it ends when there is nothing to do.
+"""Tests of the conformance client that the official suite does not have: it loads valid skills, rejects others with the
+reason, and exits with an error for an unknown scenario or server.
 
-KEEL_BIN names the folder of the programs. Without it build/release/bin is used.
+KEEL_BIN is the folder of the programs (default build/release/bin).
 """
 
 import base64
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM = Path(os.environ.get("KEEL_BIN", ROOT / "build" / "release" / "bin")).resolve() / "conformance-client"
 MODERN = "2026-07-28"
 SKILLS = "io.modelcontextprotocol/skills"
-HANGS_AFTER = 90  # seconds; only says when to call it a hang
+HANGS_AFTER = 90  # seconds; after this time a test hangs
 
 MAIN, FORMS = "skill://pdf/SKILL.md", "skill://pdf/references/FORMS.md"
 FRONT_MATTER = {"name": "pdf", "description": "It's: about #1 PDFs", "metadata": {"version": "1.0", "pages": 3, "ok": True}}
@@ -123,15 +123,15 @@ class Skills(unittest.TestCase):
         self.assertIn(because, said)
         self.assertEqual(seen, reads)
 
-    def test_a_good_skill_is_loaded_and_its_main_file_read_first(self):
+    def test_valid_skill_is_loaded_main_file_first(self):
         self.assertEqual(self.load(), (f"{MAIN}: loaded, 2 files", [MAIN, FORMS]))
 
-    def test_bytes_are_verified_like_text(self):
+    def test_binary_files_are_verified(self):
         def as_bytes(server):
             server.files[FORMS] = {"blob": base64.b64encode(FORMS_TEXT.encode()).decode()}
         self.assertEqual(self.load(as_bytes)[0], f"{MAIN}: loaded, 2 files")
 
-    def test_a_main_file_that_is_not_as_promised_is_refused_before_any_other_is_read(self):
+    def test_invalid_main_file_is_rejected_before_others_are_read(self):
         def shorter(server):
             server.files[MAIN] = {"text": MAIN_TEXT[:-2] + "\n"}
 
@@ -140,24 +140,24 @@ class Skills(unittest.TestCase):
         self.refused(shorter, "bytes, not", [MAIN])
         self.refused(changed, "digest", [MAIN])
 
-    def test_any_other_file_that_is_not_as_promised_is_refused(self):
+    def test_other_invalid_file_is_rejected(self):
         def changed(server):
             server.files[FORMS] = {"text": FORMS_TEXT.replace("far", "bad")}
         self.refused(changed, "digest", [MAIN, FORMS])
 
-    def test_front_matter_that_differs_is_refused(self):
+    def test_different_front_matter_is_rejected(self):
         def listed_with(**members):
             return lambda server: server.skill.update(frontmatter=FRONT_MATTER | members)
 
-        self.refused(listed_with(description="About PDFs"), "another description", [MAIN])
-        self.refused(listed_with(license="MIT"), "another license", [MAIN])
-        self.refused(listed_with(metadata={"version": 1.0, "pages": 3, "ok": True}), "another metadata", [MAIN])
+        self.refused(listed_with(description="About PDFs"), "differs from the list in description", [MAIN])
+        self.refused(listed_with(license="MIT"), "differs from the list in license", [MAIN])
+        self.refused(listed_with(metadata={"version": 1.0, "pages": 3, "ok": True}), "differs from the list in metadata", [MAIN])
 
         def not_listed(server):
             server.skill["frontmatter"] = {key: FRONT_MATTER[key] for key in ("name", "description")}
-        self.refused(not_listed, "more front matter", [MAIN])
+        self.refused(not_listed, "front matter that is not in the list", [MAIN])
 
-    def test_front_matter_that_is_not_understood_is_refused(self):
+    def test_unsupported_front_matter_is_rejected(self):
         bad = ("no dashes", "---\nname: pdf\n", "---\nname: [a, b]\n---\n", "---\nname: pdf\nname: pdf\n---\n",
                "---\n  name: pdf\n---\n", "---\nname: 'pdf\n---\n", "---\nname: a: b\n---\n", "---\nname\n---\n")
         for text in bad:
@@ -167,11 +167,11 @@ class Skills(unittest.TestCase):
             with self.subTest(text):
                 self.refused(written, "front matter: ", [MAIN])
 
-    def test_what_cannot_be_verified_is_not_read(self):
+    def test_unverifiable_skill_is_not_read(self):
         self.refused(lambda server: server.skill.update(resources="dynamic"), "cannot be verified", [])
-        self.refused(lambda server: server.skill["resources"].pop(), "not among its own files", [])
+        self.refused(lambda server: server.skill["resources"].pop(), "missing in its own list of files", [])
 
-    def test_a_server_without_skills_is_not_asked_for_any(self):
+    def test_no_requests_to_a_server_without_skills(self):
         with Server() as server:
             server.extensions = {}
             ended = play(server.url, "sep-2640-client-no-prefetch", MCP_CONFORMANCE_PROTOCOL_VERSION=MODERN)
@@ -188,7 +188,7 @@ class Ends(unittest.TestCase):
         self.assertTrue(said.startswith("conformance-client: "), ended.stderr)
         self.assertIn(words, said)
 
-    def test_an_unknown_scenario_is_named_and_nothing_is_asked(self):
+    def test_unknown_scenario(self):
         with Server() as server:
             self.ends(2, "unknown scenario auth/basic-cimd; known are initialize, ", server.url, "auth/basic-cimd")
             self.ends(2, "MCP_CONFORMANCE_SCENARIO is not set", server.url, None)
@@ -196,7 +196,7 @@ class Ends(unittest.TestCase):
             self.ends(1, "tools_call: ", server.url, "tools_call", MCP_CONFORMANCE_CONTEXT="{oops")
             self.assertEqual(server.asked, [])
 
-    def test_a_server_that_is_not_there_is_a_failure(self):
+    def test_unreachable_server(self):
         with Server() as server:
             url = server.url
         self.ends(1, "initialize: ", url, "initialize")

@@ -222,7 +222,7 @@ class Fixtures(unittest.TestCase):
             self.assertIn("action=accept", self.text(result))
         self.in_both(look)
 
-    def test_what_the_client_cannot_do_is_named(self):
+    def test_missing_client_capability_is_named(self):
         with Client(MODERN, {}) as client:
             refused = client.call("test_missing_capability")
             self.assertEqual((refused["code"], refused["data"]), (-32021, {"requiredCapabilities": {"sampling": {}}}))
@@ -257,7 +257,7 @@ class Fixtures(unittest.TestCase):
             self.assertEqual(len(rounds), 1)
         self.in_both(look)
 
-    def test_answers_that_are_not(self):
+    def test_invalid_answers(self):
         tool = "test_input_required_result_elicitation"
         with Client(MODERN) as client:
             again = client.call(tool, inputResponses={"wrong_key": accept(data="wrong")})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether score.py is as strict as it says, and run_client.py leaves out no more than it says."""
+"""Tests of score.py and of the exclusions in run_client.py."""
 
 import json
 import sys
@@ -25,24 +25,24 @@ class Score(unittest.TestCase):
     def passes(self, *checks):
         return score.judge("ping", list(checks)).passed
 
-    def test_a_scenario_needs_a_success_of_its_own(self):
+    def test_a_scenario_needs_at_least_one_success(self):
         self.assertTrue(self.passes(GOOD, SCHEMA))
         self.assertTrue(self.passes(GOOD, check("a", "SKIPPED"), check("b", "INFO")))
         self.assertFalse(self.passes())
         self.assertFalse(self.passes(SCHEMA))
         self.assertFalse(self.passes(SCHEMA, check("a", "SKIPPED"), check("b", "INFO")))
 
-    def test_failures_and_warnings_count_and_are_named(self):
+    def test_failures_and_warnings_are_reported(self):
         self.assertFalse(self.passes(GOOD, check("a", "FAILURE")))
         self.assertFalse(self.passes(GOOD, check("a", "WARNING")))
         why = score.judge("ping", [GOOD, check("a", "WARNING", errorMessage="too late")]).why
         self.assertEqual(why, "WARNING a: too late")
 
-    def test_a_scenario_without_a_result_has_failed(self):
+    def test_a_missing_result_is_a_failure(self):
         verdicts = score.judge_all(["ping", "tools-list"], {"ping": [GOOD]})
         self.assertEqual([v.passed for v in verdicts], [True, False])
 
-    def test_results_are_found_by_the_name_of_their_scenario(self):
+    def test_results_are_found_by_scenario_name(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in ("server-ping", "server-server-initialize"):
                 place = Path(folder) / f"{name}-2026-01-02T03-04-05-678Z"
@@ -57,19 +57,19 @@ class Score(unittest.TestCase):
 
 
 class ClientRuns(unittest.TestCase):
-    def test_only_what_is_named_is_left_out(self):
+    def test_only_listed_scenarios_are_excluded(self):
         known = {"initialize": ["2025-06-18", "2025-11-25"], "auth/dpop": ["extension"], "author": ["extension"]}
         for of, chosen in (("2025-11-25", ["initialize"]), ("extension", ["author"]), ("", ["initialize", "author"])):
             run = run_client.Run("run", run_client.NEW, len(chosen), of)
             self.assertEqual(run_client.chosen_by(run, known), chosen)
 
-    def test_a_check_that_could_not_be_made_is_a_failure(self):
+    def test_a_skipped_check_is_a_failure(self):
         known = check("a", "SKIPPED", name="ClientMcpMethodHeader_initialize")
         other = check("a", "SKIPPED", name="ClientMcpMethodHeader_prompts_get", errorMessage="not sent")
         self.assertTrue(run_client.judge("headers", [GOOD, known]).passed)
         self.assertEqual(run_client.judge("headers", [GOOD, known, other]).why, "SKIPPED a: not sent")
 
-    def test_only_being_late_is_a_reason_to_try_again(self):
+    def test_only_a_late_reconnect_is_retried(self):
         late = check("client-sse-retry-timing", "WARNING", details={"slightlyLate": True})
         early = check("client-sse-retry-timing", "FAILURE", details={"slightlyLate": False})
         self.assertTrue(run_client.only_late([GOOD, late]))

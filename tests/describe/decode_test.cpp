@@ -76,7 +76,7 @@ KEEL_DESCRIBE(any_of, filters, any)
 
 namespace {
 
-/// The complaint about a text, or "fine".
+/// The error for a text, or "fine".
 template <class T>
 std::string complaint(std::string_view text, std::string_view prefix = "arguments") {
     keel::json::document document;
@@ -94,7 +94,7 @@ T from(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("members are found in any order and unknown ones are ignored") {
+TEST_CASE("members are found in any order, and unknown ones are ignored") {
     const auto a = from<orders::args>(R"({"x":[{}],"paint":"GREEN","items":[{"size":3,"name":"n"}],"y":null,)"
                                       R"("tags":{"t":5},"name":"Ada","count":2})");
     CHECK(a.name == "Ada");
@@ -107,7 +107,7 @@ TEST_CASE("members are found in any order and unknown ones are ignored") {
     CHECK(a.limit == 10);
 }
 
-TEST_CASE("an error says where and what") {
+TEST_CASE("an error contains the path and the reason") {
     CHECK(complaint<orders::args>(R"({"name":"a","items":[{"name":"","size":1},{"name":"","size":1},{"name":3}]})") ==
           "arguments.items[2].name: expected string, found integer");
     CHECK(complaint<orders::args>(R"({"name":["a"]})") == "arguments.name: expected string, found array");
@@ -127,20 +127,20 @@ TEST_CASE("without a prefix the path starts with the member") {
     CHECK(complaint<int>("\"1\"", "") == "expected integer, found string");
 }
 
-TEST_CASE("the first missing member that is required is named") {
+TEST_CASE("the error names the first missing required member") {
     CHECK(complaint<orders::args>("{}") == "arguments.name: required");
     CHECK(complaint<orders::item>("{}") == "arguments.name: required");
     CHECK(complaint<orders::item>(R"({"name":"n"})") == "arguments.size: required");
     CHECK(complaint<orders::args>(R"({"name":"a","items":[{"name":"b"}]})") == "arguments.items[0].size: required");
 }
 
-TEST_CASE("null is accepted for an optional and for nothing else") {
+TEST_CASE("null is accepted only for an optional") {
     CHECK_FALSE(from<orders::args>(R"({"name":"a","count":null})").count.has_value());
     CHECK(complaint<orders::args>(R"({"name":null})") == "arguments.name: expected string, found null");
     CHECK(complaint<orders::args>(R"({"name":"a","limit":null})") == "arguments.limit: expected integer, found null");
 }
 
-TEST_CASE("a missing member keeps what the struct held, null empties an optional") {
+TEST_CASE("a missing member keeps its previous value, null resets an optional") {
     orders::args into{.name = "", .count = 5, .items = {}, .tags = {}, .paint = orders::color::green, .limit = 7};
     keel::decode_error error;
     REQUIRE(keel::decode(keel::json::parse(R"({"name":"a"})"), into, error));
@@ -181,7 +181,7 @@ TEST_CASE("integers are checked against the range of their type") {
     CHECK(from<std::uint64_t>("18446744073709551615") == UINT64_MAX);
 }
 
-TEST_CASE("a number with an integral value is an integer, others are not") {
+TEST_CASE("a number with an integral value is an integer, other numbers are not") {
     CHECK(from<int>("3.0") == 3);
     CHECK(from<int>("-2e3") == -2000);
     CHECK(from<std::uint64_t>("1e19") == 10000000000000000000ULL);
@@ -197,7 +197,7 @@ TEST_CASE("a number with an integral value is an integer, others are not") {
     CHECK_FALSE(keel::decode(nan, into, error));
 }
 
-TEST_CASE("any number is a real, and nothing else is") {
+TEST_CASE("any number is accepted as a real, and nothing else") {
     CHECK(from<double>("3") == 3.0);
     CHECK(from<double>("18446744073709551615") == 18446744073709551615.0);
     CHECK(from<float>("0.1") == 0.1F);
@@ -206,34 +206,34 @@ TEST_CASE("any number is a real, and nothing else is") {
     CHECK(complaint<float>("1e39").starts_with("arguments: expected number that fits a 32-bit float, found 1"));
 }
 
-TEST_CASE("nothing is turned into a boolean or a string") {
+TEST_CASE("no other type is converted to a boolean or a string") {
     CHECK(complaint<bool>("1") == "arguments: expected boolean, found integer");
     CHECK(complaint<bool>("\"true\"") == "arguments: expected boolean, found string");
     CHECK(complaint<std::string>("1.5") == "arguments: expected string, found number");
     CHECK(complaint<std::string>("true") == "arguments: expected string, found boolean");
 }
 
-TEST_CASE("an enum is one of its names on the wire") {
+TEST_CASE("an enum is encoded as one of its names") {
     CHECK(from<orders::color>("\"GREEN\"") == orders::color::green);
     CHECK(from<orders::old_style>("\"second\"") == orders::second);
     CHECK(complaint<orders::color>("\"green\"") == R"(arguments: expected one of "red", "GREEN", found "green")");
     CHECK(complaint<orders::color>("0") == "arguments: expected string, found integer");
 }
 
-TEST_CASE("what the peer sent is shortened in messages, between characters") {
+TEST_CASE("text from the peer is truncated in messages, between characters") {
     const std::string text = '"' + std::string(63, 'x') + "é and more" + '"';
     CHECK(complaint<orders::color>(text) ==
           R"(arguments: expected one of "red", "GREEN", found ")" + std::string(63, 'x') + "…\"");
 }
 
-TEST_CASE("an array has as many items as it says") {
+TEST_CASE("an array has a fixed number of items") {
     CHECK(from<std::array<int, 2>>("[1,2]") == std::array{1, 2});
     CHECK(complaint<std::array<int, 2>>("[1]") == "arguments: expected 2 items, found 1");
     CHECK(complaint<std::array<int, 1>>("[1,2]") == "arguments: expected 1 item, found 2");
     CHECK(complaint<std::array<int, 2>>("[1,\"2\"]") == "arguments[1]: expected integer, found string");
 }
 
-TEST_CASE("of a variant the first alternative that fits is taken") {
+TEST_CASE("the first matching alternative of a variant is used") {
     using either = std::variant<std::monostate, int, std::string, std::vector<int>>;
     CHECK(from<either>("null").index() == 0);
     CHECK(std::get<int>(from<either>("5")) == 5);
@@ -245,21 +245,21 @@ TEST_CASE("of a variant the first alternative that fits is taken") {
     using shape = std::variant<orders::circle, orders::square>;
     CHECK(std::get<orders::square>(from<shape>(R"({"side":2})")).side == 2);
     CHECK(complaint<shape>(R"({"diameter":2})") ==
-          "arguments: fits no alternative (.radius: required; .side: required)");
+          "arguments: matches no alternative (.radius: required; .side: required)");
     CHECK(complaint<shape>("1") == "arguments: expected object, found integer");
     CHECK(from<std::variant<std::uint8_t, double>>("256").index() == 1);
 }
 
-TEST_CASE("alternatives within alternatives cannot be made to take forever") {
+TEST_CASE("nested variants cannot make decoding exponential") {
     const auto nested = [](int depth, std::string_view innermost) {
         std::string text(innermost);
         for (int i = 0; i < depth; ++i) text = R"({"filters":[)" + text + R"(],"any":true})";
         return text;
     };
     CHECK(complaint<orders::filter>(nested(8, "\"x\"")) == "fine");
-    // Both alternatives read what is inside before they differ: without a bound this would be read 2^200 times.
+    // Both alternatives decode the content before they differ: without a limit it would be decoded 2^200 times.
     const std::string refused = complaint<orders::filter>(nested(200, "\"x\""));
-    CHECK(refused.starts_with("arguments: fits no alternative ("));
+    CHECK(refused.starts_with("arguments: matches no alternative ("));
     CHECK(refused.size() < 500);
     CHECK(complaint<orders::filter>(nested(200, "true")).size() < 500);
     std::string wide = "[" + nested(1, "\"x\"");
@@ -267,7 +267,7 @@ TEST_CASE("alternatives within alternatives cannot be made to take forever") {
     CHECK(complaint<std::vector<orders::filter>>(wide + "]") == "fine");
 }
 
-TEST_CASE("any JSON can be kept, and outlives the document it came from") {
+TEST_CASE("any JSON can be stored, and outlives its document") {
     keel::json::value kept;
     {
         const std::string text = R"({"a":[1,"two"]})";
@@ -298,7 +298,7 @@ TEST_CASE("the limits of a member are checked") {
           "arguments.big: expected at most 9007199254740993, found 9007199254740994");
 }
 
-TEST_CASE("a struct that holds itself is decoded to any depth") {
+TEST_CASE("a recursive struct is decoded to any depth") {
     const auto t = from<orders::tree>(R"({"children":[{"children":[{"children":[]}]}],"next":{"children":[]}})");
     CHECK(t.children.at(0).children.size() == 1);
     CHECK(t.next != nullptr);
@@ -306,12 +306,12 @@ TEST_CASE("a struct that holds itself is decoded to any depth") {
           "arguments.children[1].children[0].children: required");
 }
 
-TEST_CASE("the throwing form says the same") {
+TEST_CASE("the throwing form gives the same message") {
     CHECK_THROWS_WITH_AS(keel::decode<orders::item>(keel::json::object(), "arguments"), "arguments.name: required",
                          keel::json::error);
 }
 
-TEST_CASE("an error object can be used again") {
+TEST_CASE("an error object can be reused") {
     keel::decode_error error{.path = "old", .text = "old"};
     int into = 0;
     CHECK_FALSE(keel::decode(keel::json::value("x"), into, error, "p"));

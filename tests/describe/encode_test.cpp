@@ -126,7 +126,7 @@ static_assert(!keel::described<shop::plain> && !keel::described<int> && !keel::d
 static_assert(!keel::described<shop::base>);
 static_assert(keel::described_enum<shop::color> && !keel::described_enum<shop::point>);
 
-TEST_CASE("every kind of member is written, absent optionals are left out") {
+TEST_CASE("every kind of member is encoded, and absent optionals are omitted") {
     CHECK(text_of(shop::everything{}) ==
           R"({"flag":true,"i8":-128,"u8":255,"i16":-32768,"u16":65535,"i32":-2147483647,"u32":4294967295,)"
           R"("i64":-9223372036854775808,"u64":18446744073709551615,"f":0.1,"d":0.5,"text":"a\"b","paint":"green",)"
@@ -135,7 +135,7 @@ TEST_CASE("every kind of member is written, absent optionals are left out") {
           R"("box":{"x":5.0,"y":6.0},"holes":[1,null]})");
 }
 
-TEST_CASE("empty containers and structs are written as such") {
+TEST_CASE("empty containers and structs are encoded as such") {
     CHECK(text_of(shop::nothing{}) == "{}");
     CHECK(text_of(std::vector<int>{}) == "[]");
     CHECK(text_of(std::vector<bool>{}) == "[]");
@@ -144,7 +144,7 @@ TEST_CASE("empty containers and structs are written as such") {
     CHECK(text_of(std::variant<std::monostate, int>{}) == "null");
 }
 
-TEST_CASE("the wire name replaces the member's own and is escaped where it must be") {
+TEST_CASE("the wire name replaces the member's name, and is escaped if necessary") {
     CHECK(text_of(shop::renamed{}) == R"({"inputSchema":1,"a \"b\" é":2})");
 }
 
@@ -165,13 +165,13 @@ TEST_CASE("a struct may have 64 members") {
     CHECK(back.g3 == 63);
 }
 
-TEST_CASE("a struct may hold itself") {
+TEST_CASE("a struct may be recursive") {
     shop::tree t{.n = 1, .children = {}, .next = std::make_unique<shop::tree>()};
     t.children.emplace_back().n = 2;
     CHECK(text_of(t) == R"({"n":1,"children":[{"n":2,"children":[]}],"next":{"n":0,"children":[]}})");
 }
 
-TEST_CASE("what JSON cannot express is refused and leaves the text as it was") {
+TEST_CASE("values that JSON cannot express are rejected, and the output is unchanged") {
     std::string out = "before";
     const auto refused = [&](const auto& from) { return !keel::write_json(out, from) && out == "before"; };
     CHECK(refused(shop::point{1, std::numeric_limits<double>::quiet_NaN()}));
@@ -184,7 +184,7 @@ TEST_CASE("what JSON cannot express is refused and leaves the text as it was") {
     CHECK_THROWS_AS(keel::encode(static_cast<shop::color>(7)), keel::json::error);
 }
 
-TEST_CASE("a float is written in as few digits as a float needs, and reads back") {
+TEST_CASE("a float is written with the fewest digits of a float, and read back") {
     for (float f : {0.1F, 1e-30F, 3.4028235e38F, 16777216.0F, -2.5F, 1.17549435e-38F, 0.3333333432674408F}) {
         std::string text;
         REQUIRE(keel::write_json(text, f));
@@ -193,7 +193,7 @@ TEST_CASE("a float is written in as few digits as a float needs, and reads back"
     }
 }
 
-TEST_CASE("what was encoded decodes to the same") {
+TEST_CASE("an encoded value decodes to the same value") {
     const std::string text = text_of(shop::everything{});
     const auto back = keel::decode<shop::everything>(keel::json::parse(text));
     std::string again;

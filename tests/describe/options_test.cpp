@@ -1,5 +1,4 @@
-// Members that are left out while empty, members that take the rest, lists of one without brackets, structs with a tag,
-// and types that encode themselves.
+// omit_empty, rest, one_or_many, tagged structs, and types that encode themselves.
 
 #include <keel/describe.hpp>
 
@@ -31,7 +30,7 @@ KEEL_DESCRIBE(sparse, name, (text, keel::omit_empty), (list, keel::omit_empty), 
 
 struct open {
     int known = 0;
-    value rest;  // also a name that a peer may use
+    value rest;  // also a valid member name in JSON
 };
 KEEL_DESCRIBE(open, known, (rest, keel::rest))
 
@@ -57,7 +56,7 @@ KEEL_DESCRIBE_TAGGED(open_square, "type", "square", side, (others, keel::rest))
 using closed_shape = std::variant<circle, nothing>;
 using open_shape = std::variant<circle, nothing, value>;
 
-/// Written as "3 apples".
+/// Encoded as "3 apples".
 struct amount {
     int count = 0;
     std::string what;
@@ -81,7 +80,7 @@ bool keel_decode(const value& from, direction& into, keel::decode_error&) {
     return true;
 }
 
-/// Hands part of what it is to a described struct: that one's path goes on from ours.
+/// Delegates to a described struct, whose path is appended to ours.
 struct wrapped {
     circle inner;
 };
@@ -105,7 +104,7 @@ template <class T>
 std::string shown(const T& from) {
     std::string direct;
     CHECK(write_json(direct, from));
-    CHECK(direct == json::to_string(encode(from)));  // both ways say the same
+    CHECK(direct == json::to_string(encode(from)));  // both ways of encoding agree
     return direct;
 }
 
@@ -118,7 +117,7 @@ std::string complaint(const char* text) {
 
 }  // namespace
 
-TEST_CASE("omit_empty leaves out what is empty or as it was made") {
+TEST_CASE("omit_empty omits values that are empty or default") {
     CHECK(shown(zoo::sparse{}) == R"({"name":"x"})");
     zoo::sparse full;
     full.text = "t";
@@ -133,7 +132,7 @@ TEST_CASE("omit_empty leaves out what is empty or as it was made") {
                          R"("how":"sad","flag":true,"number":0})");
 }
 
-TEST_CASE("omit_empty members are not required, and what the struct held stays") {
+TEST_CASE("omit_empty members are not required, and keep their previous value") {
     zoo::sparse s;
     s.text = "kept";
     decode_error e;
@@ -143,21 +142,21 @@ TEST_CASE("omit_empty members are not required, and what the struct held stays")
     CHECK_FALSE(schema_of<zoo::sparse>()["properties"]["text"].contains("default"));
 }
 
-TEST_CASE("the rest is collected, and written after the known members") {
+TEST_CASE("unknown members are collected in rest, and written after the known members") {
     auto o = decode<zoo::open>(json::parse(R"({"b":[1],"known":3,"rest":"r","a":{}})"));
     CHECK(o.known == 3);
     CHECK(o.rest == json::parse(R"({"b":[1],"rest":"r","a":{}})"));
     CHECK(shown(o) == R"({"known":3,"b":[1],"rest":"r","a":{}})");
-    SUBCASE("without anything unknown it is null") {
+    SUBCASE("without unknown members it is null") {
         decode_error e;
         REQUIRE(decode(json::parse(R"({"known":4})"), o, e));
         CHECK(o.rest.is_null());
     }
-    SUBCASE("it cannot hide a known member") {
+    SUBCASE("it cannot override a known member") {
         o.rest.set("known", "no");
         CHECK(shown(o) == R"({"known":3,"b":[1],"rest":"r","a":{}})");
     }
-    SUBCASE("the document it was read from may go") {
+    SUBCASE("it outlives the document it was read from") {
         json::document d;
         decode_error e;
         REQUIRE(decode(*d.read(R"({"known":1,"more":"text of the document"})"), o, e));
@@ -169,7 +168,7 @@ TEST_CASE("the rest is collected, and written after the known members") {
     CHECK(schema_of<zoo::open>()["additionalProperties"] == json::value(true));
 }
 
-TEST_CASE("a list of one goes without brackets, and both forms are read") {
+TEST_CASE("one_or_many encodes a single element without an array, and decodes both forms") {
     CHECK(shown(zoo::message{{"a"}}) == R"({"to":"a"})");
     CHECK(shown(zoo::message{{"a", "b"}}) == R"({"to":["a","b"]})");
     CHECK(shown(zoo::message{}) == R"({"to":[]})");
@@ -180,7 +179,7 @@ TEST_CASE("a list of one goes without brackets, and both forms are read") {
           R"({"anyOf":[{"type":"string"},{"type":"array","items":{"type":"string"}}],"description":"Who gets it"})");
 }
 
-TEST_CASE("a tagged struct writes its tag first and demands it") {
+TEST_CASE("a tagged struct writes its tag first and requires it") {
     CHECK(shown(zoo::circle{2}) == R"({"type":"circle","radius":2.0})");
     CHECK(shown(zoo::nothing{}) == R"({"type":"nothing"})");
     CHECK(decode<zoo::circle>(json::parse(R"({"radius":2,"type":"circle"})")).radius == 2);
@@ -198,7 +197,7 @@ TEST_CASE("the tag is not part of the rest") {
     CHECK(shown(s) == R"({"type":"square","side":1.0,"color":"red"})");
 }
 
-TEST_CASE("a variant of tagged structs looks at the tag") {
+TEST_CASE("a variant of tagged structs is selected by the tag") {
     const auto s = decode<zoo::closed_shape>(json::parse(R"({"type":"nothing"})"));
     CHECK(s.index() == 1);
     CHECK(complaint<zoo::closed_shape>(R"({"type":"square"})") ==
@@ -206,12 +205,12 @@ TEST_CASE("a variant of tagged structs looks at the tag") {
     CHECK(complaint<zoo::closed_shape>("{}") == "type: required");
     CHECK(complaint<zoo::closed_shape>(R"({"type":[]})") == "type: expected string, found array");
     CHECK(complaint<zoo::closed_shape>("3") == "expected object, found integer");
-    SUBCASE("an unknown tag goes to the alternative that takes anything") {
+    SUBCASE("an unknown tag selects the alternative that accepts anything") {
         const auto o = decode<zoo::open_shape>(json::parse(R"({"type":"square"})"));
         REQUIRE(o.index() == 2);
         CHECK(shown(o) == R"({"type":"square"})");
     }
-    SUBCASE("a known tag with the wrong members does not") {
+    SUBCASE("a known tag with invalid members does not") {
         CHECK(complaint<zoo::open_shape>(R"({"type":"circle"})") == "radius: required");
     }
 }
@@ -230,7 +229,7 @@ TEST_CASE("a type may encode and decode itself") {
     CHECK(schema_of<zoo::order>()["properties"]["where"] == json::object());
 }
 
-TEST_CASE("an optional value tells null from nothing") {
+TEST_CASE("an optional json::value distinguishes null from missing") {
     struct local {
         static std::optional<json::value> read(const char* text) {
             return decode<std::optional<json::value>>(json::parse(text));

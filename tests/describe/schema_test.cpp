@@ -110,7 +110,7 @@ TEST_CASE("TOOL-03: the schema of a struct is an object with its members in orde
     CHECK(schema<forms::nothing>() == R"({"type":"object","properties":{}})");
 }
 
-TEST_CASE("integers carry the limits of their type unless narrower ones are given") {
+TEST_CASE("integers have the limits of their type unless narrower ones are given") {
     CHECK(schema<forms::numbers>() == R"({"type":"object","properties":{)"
                                       R"("byte":{"type":"integer","minimum":1,"maximum":255,"default":3},)"
                                       R"("small":{"type":"integer","minimum":-32768,"maximum":7},)"
@@ -121,7 +121,7 @@ TEST_CASE("integers carry the limits of their type unless narrower ones are give
     CHECK(schema<int>() == R"({"type":"integer","minimum":-2147483648,"maximum":2147483647})");
 }
 
-TEST_CASE("variants, arrays, free values and holes in lists have their schemas") {
+TEST_CASE("variants, arrays, json::value and nullable elements have schemas") {
     CHECK(schema<forms::odd>() == R"({"type":"object","properties":{)"
                                   R"("either":{"anyOf":[{"type":"integer"},{"type":"string"},{"type":"null"}]},)"
                                   R"("three":{"type":"array","items":{"type":"boolean"},"minItems":3,"maxItems":3},)"
@@ -133,7 +133,7 @@ TEST_CASE("variants, arrays, free values and holes in lists have their schemas")
                                   R"("required":["either","three","any","holes","startsAt","bits"]})");
 }
 
-TEST_CASE("a struct that holds itself is defined once and referred to") {
+TEST_CASE("a recursive struct is defined once and referenced") {
     CHECK(schema<forms::tree>() ==
           R"({"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},)"
           R"("required":["children"],"$defs":{"tree":{"type":"object","properties":{"children":{"type":"array",)"
@@ -145,13 +145,13 @@ TEST_CASE("a struct that holds itself is defined once and referred to") {
     CHECK(keel::schema_of<std::vector<forms::tree>>()["items"]["$ref"].as_string() == "#/$defs/tree");
 }
 
-TEST_CASE("two structs that hold each other need one definition") {
+TEST_CASE("two mutually recursive structs need one definition") {
     const auto value = keel::schema_of<forms::book>();
     CHECK(value["$defs"].size() == 1);
     CHECK(value["properties"]["chapters"]["items"]["properties"]["cites"]["$ref"].as_string() == "#/$defs/book");
 }
 
-TEST_CASE("definitions of the same name are kept apart") {
+TEST_CASE("definitions with the same name get different keys") {
     const auto value = keel::schema_of<forms::both>();
     CHECK(value["properties"]["one"]["$ref"].as_string() == "#/$defs/tree");
     CHECK(value["properties"]["two"]["$ref"].as_string() == "#/$defs/tree_2");

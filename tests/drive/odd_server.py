@@ -1,18 +1,18 @@
-"""A small server over stdio that says odd things, for the tests of clients: what a decent one never would.
+"""A small stdio server that sends malicious or invalid output, for tests of clients.
 
     python3 odd_server.py [HOW ...]
 
 HOW is one of:
     notes=PATH   appends every message that it reads to this file, one line each, and "end" at the end of its input
-    stubborn     goes on after the end of its input, and heeds no SIGTERM
-    garbage      answers tools/list with something that is no message
-    dies         ends in the middle of a call, after a word on its standard error
-    gate=PATH    after a question it waits until it can read from this, then logs something, and pings
-    chatty       writes to its standard error when it starts
-    keeps        says nothing to a call once its question has been answered
-    mute         says nothing to requests that it does not know, nor to tools/list
+    stubborn     continues after the end of its input, and ignores SIGTERM
+    garbage      answers tools/list with an invalid result
+    dies         exits during a call, after a line on standard error
+    gate=PATH    after a question it waits until it can read from this file, then sends a log message and a ping
+    chatty       writes to standard error at startup
+    keeps        does not answer a call after its question was answered
+    mute         does not answer unknown requests and tools/list
 
-It speaks the revision that the client asks for, of the older ones.
+It uses the legacy revision that the client requests.
 """
 
 import json
@@ -23,7 +23,7 @@ from pathlib import Path
 
 HOW = dict((word.split("=", 1) + [""])[:2] for word in sys.argv[1:])
 
-# What would clear the screen, colour it, ring, turn writing around, and hide.
+# Sequences that clear the screen, set colors, ring the bell, reverse text, and hide text.
 ODD = "\x1b[2J\x1b[31mred\x07\x9b1m\u202etxet\u2066\u200b\r\x00"
 
 URLS = {
@@ -84,7 +84,7 @@ def text(said, **more):
 
 class Server:
     def __init__(self):
-        self.asking = {}  # our id -> the id of the call that waits for it
+        self.asking = {}  # the id of our request -> the id of the call that waits for it
 
     def call(self, ident, params):
         name, arguments = params["name"], params.get("arguments", {})
@@ -128,7 +128,7 @@ class Server:
         if "gate" in HOW:
             Path(HOW["gate"]).read_text()
             send({"method": "notifications/message", "params": {"level": "error", "data": "told meanwhile"}})
-            send({"id": "p1", "method": "ping"})  # its answer says that the message was heard
+            send({"id": "p1", "method": "ping"})  # its answer proves that the message was received
         return None
 
     def answer(self, message):
@@ -151,7 +151,7 @@ class Server:
         return {"error": {"code": -32601, "message": "no such method"}}
 
     def heard(self, message):
-        if "method" not in message:  # an answer to us
+        if "method" not in message:  # a response
             call = self.asking.pop(message["id"], None)
             if call is not None and "keeps" not in HOW:
                 send({"id": call, "result": text(json.dumps(message.get("result", message.get("error"))))})

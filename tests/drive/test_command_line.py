@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line of `keel` and `keel demo`: help, wrong options, exit statuses, log levels."""
+"""The command line of `keel` and `keel demo`: help, invalid options, exit statuses, log levels."""
 
 # ctest-timeout: 300
 
@@ -15,7 +15,7 @@ def run(*arguments, data=b""):
 
 class CommandLine(kp.DriveTest):
     def test_help(self):
-        """--help goes to standard output and names every option; exit 0."""
+        """--help writes to standard output and lists every option; exit status 0."""
         for arguments in (("demo", "--help"), ("demo", "-h"), ("demo", "--stdio", "--help")):
             with self.subTest(arguments=arguments):
                 done = run(*arguments)
@@ -24,13 +24,13 @@ class CommandLine(kp.DriveTest):
                     self.assertIn(option, done.stdout.decode())
 
     def test_help_of_the_command(self):
-        """`keel --help` says what the command can do."""
+        """`keel --help` lists the commands."""
         done = run("--help")
         self.assertEqual(done.returncode, 0)
         self.assertIn("demo", done.stdout.decode())
 
-    def test_wrong_command_lines(self):
-        """A wrong command line: exit 2, the reason on standard error, nothing on standard output, nothing served."""
+    def test_invalid_command_lines(self):
+        """An invalid command line: exit status 2, the reason on standard error, nothing on standard output, nothing served."""
         for arguments, named in (
                 (("demo", "--no-such-option"), "--no-such-option"),
                 (("demo", "extra"), "extra"),
@@ -57,19 +57,19 @@ class CommandLine(kp.DriveTest):
                 self.assertIn(named, done.stderr.decode())
 
     def test_stdio_twice(self):
-        """Standard input and output can be served once: told plainly, nothing is served."""
+        """--stdio twice is an error, and nothing is served."""
         done = run("demo", "--stdio", "--stdio", data=kp.line(request(1, "ping")))
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stdout, b"")
         self.assertIn("--stdio can be given once", done.stderr.decode())
 
     def test_stdio_is_the_default(self):
-        """Without an endpoint standard input and output are served."""
+        """Without an endpoint option, stdio is served."""
         done = run("demo", data=kp.line(request(1, "ping")))
         self.assertEqual((done.returncode, done.stdout), (0, b'{"jsonrpc":"2.0","id":1,"result":{}}\n'))
 
     def test_both_spellings(self):
-        """`--drain 5s` and `--drain=5s` mean the same, with every unit."""
+        """`--drain 5s` and `--drain=5s` are equivalent, with every unit."""
         for options in (("--drain=5s",), ("--drain", "5s"), ("--drain=500ms",), ("--drain=1.5m",), ("--drain=1h",),
                         ("--drain", "2"), ("--drain=0",), ("--log-level=debug",), ("--log-level", "emergency")):
             with self.subTest(options=options):
@@ -77,15 +77,15 @@ class CommandLine(kp.DriveTest):
                 self.assertEqual((done.returncode, done.stdout), (0, b'{"jsonrpc":"2.0","id":1,"result":{}}\n'))
 
     def test_log_level(self):
-        """--log-level: bad input is a warning and is told by default, not at `error`; standard output stays clean."""
+        """--log-level: invalid input is logged as a warning by default, but not at `error`; standard output is not affected."""
         data = b"{oops\n" + kp.line(request(1, "ping"))
         self.assertTrue(run("demo", "--stdio", data=data).stderr)
         self.assertTrue(run("demo", "--stdio", "--log-level", "debug", data=data).stderr)
         self.assertEqual(run("demo", "--stdio", "--log-level", "error", data=data).stderr, b"")
         self.assertEqual(run("demo", "--stdio", "--log-level", "error", data=data).stdout.count(b"\n"), 2)
 
-    def test_quiet_when_nothing_is_wrong(self):
-        """An ordinary conversation leaves standard error empty."""
+    def test_no_log_without_problems(self):
+        """An ordinary conversation writes nothing to standard error."""
         with Server() as s:
             s.open()
             self.is_text(s.ask(call(1, "echo", {"text": "x"})), "x")
@@ -94,8 +94,8 @@ class CommandLine(kp.DriveTest):
             self.leaves(s)
             self.assertEqual(s.said(), "")
 
-    def test_j6_what_a_peer_says_is_escaped_in_the_log(self):
-        """J6: control characters a peer sends do not reach the terminal of whoever reads the log."""
+    def test_j6_text_of_the_peer_is_escaped_in_the_log(self):
+        """J6: control characters from a peer are escaped in the log."""
         red = "\x1b[31mred\n"
         data = kp.lines([kp.initialize(), request(1, red), call(2, red + "x" * 100_000)]) + red.encode()
         done = run("demo", "--stdio", "--log-level", "debug", data=data)

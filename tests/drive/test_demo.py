@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Everything that `keel demo` offers, in every revision. Each message is also checked against the official schemas."""
+"""All features of `keel demo`, in every revision. Each message is also checked against the official schemas."""
 
 import keel_process as kp
 from keel_process import LEGACY, MODERN, MODERN_META, Server, request
@@ -8,7 +8,7 @@ REVISIONS = (*LEGACY, MODERN)
 
 
 class Client:
-    """Asks in the way of one revision."""
+    """Sends requests in the format of one revision."""
 
     def __init__(self, server, version):
         self.server = server
@@ -40,7 +40,7 @@ class Demo(kp.DriveTest):
                 look(Client(s, version), REVISIONS.index(version))
                 self.leaves(s)
 
-    def test_content_that_a_revision_does_not_know_is_sent_as_text(self):
+    def test_unsupported_content_is_sent_as_text(self):
         def look(client, age):
             kinds = [block["type"] for block in client.call("show_content")["content"]]
             audio = "text" if age < 1 else "audio"
@@ -48,7 +48,7 @@ class Demo(kp.DriveTest):
             self.assertEqual(kinds, ["text", "image", audio, "resource", "resource", link])
         self.in_every_revision(look)
 
-    def test_what_is_told_of_a_tool(self):
+    def test_tool_descriptions(self):
         def look(client, age):
             tools = {tool["name"]: tool for tool in client.result("tools/list")["tools"]}
             weather = tools["weather"]
@@ -61,7 +61,7 @@ class Demo(kp.DriveTest):
             self.assertIn('"temperature":19', result["content"][0]["text"])
         self.in_every_revision(look)
 
-    def test_wrong_arguments(self):
+    def test_invalid_arguments(self):
         def look(client, age):
             answer = client.ask("tools/call", name="weather", arguments={"city": "Atlantis"})
             if age >= 3:
@@ -97,12 +97,12 @@ class Demo(kp.DriveTest):
             self.assertEqual(found, ["German", "Greek"])
         self.in_every_revision(look)
 
-    def test_a_method_that_is_not_of_the_protocol(self):
+    def test_custom_method(self):
         def look(client, age):
             self.assertEqual(client.result("demo/echo", word="x")["echo"], {"word": "x"})
         self.in_every_revision(look)
 
-    def test_cache_hints_and_the_extension_are_for_the_modern_revision(self):
+    def test_cache_hints_and_extensions_are_sent_in_the_modern_revision(self):
         with Server() as s:
             client = Client(s, MODERN)
             found = client.result("server/discover")
@@ -114,7 +114,7 @@ class Demo(kp.DriveTest):
             self.leaves(s)
 
     def test_log_messages(self):
-        """Older revisions set a level, the modern one asks with each request."""
+        """Legacy revisions set a level, the modern one sends it with each request."""
         for version in REVISIONS:
             with self.subTest(version=version), Server() as s:
                 client = Client(s, version)
@@ -127,7 +127,7 @@ class Demo(kp.DriveTest):
                 self.assertEqual(heard, ["critical"])
                 self.leaves(s)
 
-    def test_a_client_that_can_be_asked_nothing(self):
+    def test_client_without_elicitation_and_sampling(self):
         def look(client, age):
             for tool in ("book_trip", "open_page", "summarize"):
                 error = client.ask("tools/call", name=tool, arguments={"text": "x"})["error"]

@@ -122,7 +122,7 @@ TEST_CASE("an annotation that is not a header's name makes the schema wrong") {
                              "\"a\\u0000\"", "\"(a)\""}) {
         CAPTURE(name);
         CHECK(compiled(std::string(R"({"properties":{"p":{"type":"string","x-mcp-header":)") + name + "}}}") ==
-              "wrong: properties.p: x-mcp-header must be the name of a header");
+              "wrong: properties.p: x-mcp-header must be a header name (RFC 9110 token)");
     }
     CHECK(compiled(R"({"properties":{"p":{"type":"string","x-mcp-header":"!#$%&'*+-.^_`|~aZ9"}}})") ==
           "mcp-param-!#$%&'*+-.^_`|~az9/p:s");
@@ -133,7 +133,7 @@ TEST_CASE("the type of an annotated property is string, integer or boolean") {
                              R"(["string","null"])", "null", R"("String")"}) {
         CAPTURE(type);
         CHECK(compiled(std::string(R"({"properties":{"p":{"x-mcp-header":"P","type":)") + type + "}}}") ==
-              "wrong: properties.p: x-mcp-header needs the type string, integer or boolean");
+              "wrong: properties.p: x-mcp-header requires the type string, integer or boolean");
     }
     CHECK(compiled(R"({"properties":{"p":{"x-mcp-header":"P"}}})").starts_with("wrong: properties.p: "));
 }
@@ -142,7 +142,7 @@ TEST_CASE("two properties cannot have one header, whatever its case") {
     CHECK(
         compiled(
             R"({"properties":{"a":{"type":"string","x-mcp-header":"Id"},"b":{"properties":{"c":{"type":"integer","x-mcp-header":"iD"}}}}})") ==
-        "wrong: properties.b.properties.c: x-mcp-header is used by another property already");
+        "wrong: properties.b.properties.c: duplicate x-mcp-header: another property uses the same name");
 }
 
 TEST_CASE("an annotation that is reached through anything but properties makes the schema wrong") {
@@ -150,7 +150,7 @@ TEST_CASE("an annotation that is reached through anything but properties makes t
     const auto wrong_at = [&](const std::string& schema, const std::string& place) {
         CAPTURE(schema);
         CHECK(compiled(schema) ==
-              "wrong: " + place + ": x-mcp-header may only stand at a property reached through properties");
+              "wrong: " + place + ": x-mcp-header is allowed only on properties reached through \"properties\"");
     };
     wrong_at(leaf, "(root)");
     for (const std::string keyword :
@@ -197,9 +197,9 @@ TEST_CASE("HDR-09 no header is expected for what is absent or null") {
     CHECK(checked(R"({"deep":{"level":null}})", {}) == "");
     CHECK(checked(R"({"deep":"not an object"})", {}) == "");
     CHECK(checked("null", {}) == "");
-    CHECK(checked("{}", {{"mcp-param-region", "us"}}) == "mcp-param-region is there, but the argument is not");
+    CHECK(checked("{}", {{"mcp-param-region", "us"}}) == "mcp-param-region is present, but the argument is missing");
     CHECK(checked(R"({"region":null})", {{"mcp-param-region", ""}}) ==
-          "mcp-param-region is there, but the argument is not");
+          "mcp-param-region is present, but the argument is missing");
 }
 
 TEST_CASE("HDR-10 a header that is missing, different or repeated is refused") {
@@ -246,7 +246,7 @@ TEST_CASE("an argument of another type than the schema's is compared as what it 
     CHECK(checked(R"({"region":true})", {{"mcp-param-region", "true"}}) == "");
     CHECK(checked(R"({"dry":"true"})", {{"mcp-param-dry", "true"}}) == "");
     CHECK(checked(R"({"dry":[true]})", {{"mcp-param-dry", "true"}}) ==
-          "mcp-param-dry: no header can hold an array or object");
+          "mcp-param-dry: an array or object cannot be sent in a header");
 }
 
 TEST_CASE("the methods that name something say where") {

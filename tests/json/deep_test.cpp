@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-// A walk that recursed would need far more stack for this than any thread has.
+// A recursive traversal would need far more stack for this than any thread has.
 
 using namespace keel;
 using json::value;
@@ -37,7 +37,7 @@ value nested_objects(std::size_t depth) {
 
 }  // namespace
 
-TEST_CASE("arrays nested as deep as memory allows are copied, compared, written, read and destroyed") {
+TEST_CASE("arrays nested as deeply as memory allows are copied, compared, written, read and destroyed") {
     const value v = nested_arrays(deep);
     const value copy = v;
     CHECK((copy == v));
@@ -54,7 +54,7 @@ TEST_CASE("arrays nested as deep as memory allows are copied, compared, written,
     CHECK(!source.read(text));
 }
 
-TEST_CASE("objects nested as deep as memory allows are copied, compared, written, read and destroyed") {
+TEST_CASE("objects nested as deeply as memory allows are copied, compared, written, read and destroyed") {
     value v = nested_objects(deep);
     const value copy = v;
     CHECK((copy == v));

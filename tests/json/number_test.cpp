@@ -37,7 +37,7 @@ bool same_bits(double a, double b) { return std::bit_cast<std::uint64_t>(a) == s
 
 }  // namespace
 
-TEST_CASE("integers are exact in 64 bits and doubles beyond") {
+TEST_CASE("integers are exact in 64 bits and doubles beyond that") {
     CHECK(json::parse("0").as_int() == 0);
     CHECK(json::parse("-1").as_int() == -1);
     CHECK(json::parse("9007199254740993").as_int() == 9007199254740993);
@@ -55,7 +55,7 @@ TEST_CASE("integers are exact in 64 bits and doubles beyond") {
     CHECK(why_not("1" + std::string(309, '0')) == "number out of range @0");
 }
 
-TEST_CASE("a number with a point or an exponent is a real") {
+TEST_CASE("a number with a decimal point or an exponent is a real") {
     CHECK(real("1.0") == 1.0);
     CHECK(real("1e0") == 1.0);
     CHECK(real("1E+2") == 100.0);
@@ -74,7 +74,7 @@ TEST_CASE("a number with a point or an exponent is a real") {
     CHECK(real("9007199254740993.0000000000000000000000000000000001") == 9007199254740994.0);
 }
 
-TEST_CASE("what is too large is refused, what is too small is zero") {
+TEST_CASE("a number that is too large is rejected, one that is too small is zero") {
     CHECK(why_not("1e400") == "number out of range @0");
     CHECK(why_not("[0,-1e309]") == "number out of range @3");
     CHECK(why_not("1.7976931348623159e308") == "number out of range @0");
@@ -88,14 +88,14 @@ TEST_CASE("what is too large is refused, what is too small is zero") {
     CHECK(same_bits(real("1000000e-400"), 0.0));
     CHECK(real("0." + std::string(400, '0') + "1e401") == 1.0);
     CHECK(real("1" + std::string(400, '0') + "e-400") == 1.0);
-    // Exponents beyond what from_chars keeps, balanced by as many zeros.
+    // Exponents beyond the range of from_chars, balanced by as many zeros.
     CHECK(real("0." + std::string(700'000, '0') + "25e700001") == 2.5);
     CHECK(real("-25" + std::string(700'000, '0') + "e-700001") == -2.5);
     CHECK(why_not("0." + std::string(700'000, '0') + "1e701000") == "number out of range @0");
     CHECK(same_bits(real("1" + std::string(700'000, '0') + "e-701000"), 0.0));
 }
 
-TEST_CASE("what JSON does not count as a number") {
+TEST_CASE("texts that are not JSON numbers are rejected") {
     CHECK(why_not("01") == "invalid number @1");
     CHECK(why_not("-01") == "invalid number @2");
     CHECK(why_not("00") == "invalid number @1");
@@ -136,7 +136,7 @@ TEST_CASE("doubles are written with the fewest digits, as reals") {
     CHECK(written(-1.2345678901234567e-5) == "-0.000012345678901234568");
 }
 
-TEST_CASE("every double reads back as the same double and as a real") {
+TEST_CASE("every double is read back as the same double, and as a real") {
     json::test::random_values random(20240607);
     json::document source;
     const auto check = [&](double d) {
@@ -161,7 +161,7 @@ TEST_CASE("every double reads back as the same double and as a real") {
     }
 }
 
-TEST_CASE("every integer reads back as itself") {
+TEST_CASE("every integer is read back as the same integer") {
     json::test::random_values random(7);
     json::document source;
     const auto check = [&](std::uint64_t n) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Values from a seed, for tests that want many different ones.
+// Random values from a seed.
 
 #include <keel/json.hpp>
 

@@ -15,9 +15,9 @@ using json::value;
 
 namespace {
 
-/// What a text reads as, written again; or the reason and offset of the error.
+/// Reads a text and writes it again; or the reason and offset of the error.
 std::string outcome(std::string_view text, std::size_t max_depth = 512) {
-    // In a block of just this size, so that a sanitizer sees every read beyond the text.
+    // In a block of exactly this size, so that a sanitizer detects every read beyond the text.
     const std::unique_ptr<char[]> bytes(new char[text.size()]);
     if (!text.empty()) std::memcpy(bytes.get(), text.data(), text.size());
     json::document source;
@@ -34,7 +34,7 @@ std::string nested(std::size_t depth, char open, char close) {
 
 }  // namespace
 
-TEST_CASE("texts that are right") {
+TEST_CASE("valid texts are read") {
     CHECK(outcome("null") == "null");
     CHECK(outcome(" \t\r\n true \t\r\n ") == "true");
     CHECK(outcome("false") == "false");
@@ -49,7 +49,7 @@ TEST_CASE("texts that are right") {
     CHECK(outcome("\"\x7f\"") == "\"\x7f\"");
 }
 
-TEST_CASE("errors tell the first byte that cannot be right") {
+TEST_CASE("errors report the first invalid byte") {
     CHECK(outcome("") == "unexpected end @0");
     CHECK(outcome("  ") == "unexpected end @2");
     CHECK(outcome("nul") == "unexpected end @3");
@@ -86,7 +86,7 @@ TEST_CASE("errors tell the first byte that cannot be right") {
     CHECK(outcome("\v1") == "expected a value @0");
 }
 
-TEST_CASE("escapes") {
+TEST_CASE("escapes are decoded") {
     CHECK(json::parse(R"("\"\\\/\b\f\n\r\t")") == "\"\\/\b\f\n\r\t");
     CHECK(json::parse(R"("\u0041\u00e9\u20AC\uFFFF")") == "A\xC3\xA9\xE2\x82\xAC\xEF\xBF\xBF");
     CHECK(json::parse(R"("\ud83d\ude00")") == "\xF0\x9F\x98\x80");
@@ -103,7 +103,7 @@ TEST_CASE("escapes") {
     CHECK(outcome(R"("\u-123")") == "invalid escape @3");
 }
 
-TEST_CASE("half a surrogate pair is an error and never repaired") {
+TEST_CASE("an unpaired surrogate is an error and is never replaced") {
     CHECK(outcome(R"("\ud800")") == "unpaired surrogate @7");
     CHECK(outcome(R"("\ud800x")") == "unpaired surrogate @7");
     CHECK(outcome(R"("\ud800\n")") == "unpaired surrogate @8");
@@ -126,7 +126,7 @@ TEST_CASE("UTF-8 is checked in every string") {
     };
     struct wrong {
         std::string bytes;
-        std::size_t at;  // the byte that cannot be right
+        std::size_t at;  // the first invalid byte
     };
     const std::vector<wrong> bad = {
         {"\x80", 0},
@@ -156,7 +156,7 @@ TEST_CASE("UTF-8 is checked in every string") {
         {"\xFF", 0},
         {"\xC3\xA9\xA9", 2},
     };
-    // At different distances from the start, so that every way of scanning meets them, and behind an escape.
+    // At different distances from the start, so that every scanning method is tested, and after an escape.
     for (std::size_t before = 0; before != 36; ++before) {
         for (const char* head : {"", "\\n"}) {
             const std::string start = "[\"" + std::string(head) + std::string(before, 'x');
@@ -177,7 +177,7 @@ TEST_CASE("UTF-8 is checked in every string") {
     }
 }
 
-TEST_CASE("every code point passes as itself and as an escape") {
+TEST_CASE("every code point can be read literally and as an escape") {
     json::document source;
     for (char32_t c = 0x20; c != 0x110000; ++c) {
         if (c >= 0xD800 && c <= 0xDFFF) continue;
@@ -202,7 +202,7 @@ TEST_CASE("every code point passes as itself and as an escape") {
     }
 }
 
-TEST_CASE("nesting up to the limit is fine, one more is an error") {
+TEST_CASE("nesting up to the limit is accepted, one level more is an error") {
     const auto too_deep = [](std::size_t offset) { return "nested too deeply @" + std::to_string(offset); };
     CHECK(outcome(nested(512, '[', ']')) == nested(512, '[', ']'));
     CHECK(outcome(nested(513, '[', ']')) == too_deep(512));
@@ -212,20 +212,20 @@ TEST_CASE("nesting up to the limit is fine, one more is an error") {
     CHECK(outcome("[[],{},[1]]", 2) == "[[],{},[1]]");
     CHECK(outcome(R"({"a":{"a":{"a":1}}})", 3) == R"({"a":{"a":{"a":1}}})");
     CHECK(outcome(R"({"a":{"a":{"a":1}}})", 2) == too_deep(10));
-    // Depth is what is open at once, not what was opened.
+    // The depth counts open containers, not all containers.
     std::string wide = "[";
     for (int i = 0; i != 1000; ++i) wide += "[[]],";
     wide += "0]";
     CHECK(outcome(wide, 3) == wide);
 }
 
-TEST_CASE("the last of members with one name wins, in the place of the first") {
+TEST_CASE("of duplicate members the last value is kept, at the position of the first") {
     CHECK(outcome(R"({"a":1,"b":2,"a":3})") == R"({"a":3,"b":2})");
     CHECK(outcome(R"({"a":1,"a":2,"a":[{"a":3,"a":4}]})") == R"({"a":[{"a":4}]})");
     CHECK(outcome(R"({"":1,"":2})") == R"({"":2})");
     CHECK(outcome(R"({"x":1,"ab":2,"y":3,"ab":4,"z":5,"x":6})") == R"({"x":6,"ab":4,"y":3,"z":5})");
 
-    // Around the size at which the reader changes its method.
+    // Around the size at which the reader switches its algorithm.
     for (std::size_t n : {30u, 31u, 32u, 33u, 34u, 100u}) {
         std::string text = "{";
         std::string expected = "{";
@@ -239,7 +239,7 @@ TEST_CASE("the last of members with one name wins, in the place of the first") {
     }
 }
 
-TEST_CASE("an object of very many members, all twice") {
+TEST_CASE("an object with many members, each twice, is read") {
     constexpr int many = 100'000;
     std::string text = "{";
     for (int round = 0; round != 2; ++round) {
@@ -257,7 +257,7 @@ TEST_CASE("an object of very many members, all twice") {
     }
 }
 
-TEST_CASE("the index of names finds each and nothing else") {
+TEST_CASE("the key index finds each name and no other") {
     value v = json::object();
     for (int i = 0; i != 2000; ++i) v.append(std::string(static_cast<std::size_t>(i % 19), 'x') + std::to_string(i), i);
     json::detail::key_index index;
@@ -267,7 +267,7 @@ TEST_CASE("the index of names finds each and nothing else") {
     CHECK(index.find("x0") == nullptr);
 }
 
-TEST_CASE("E1: a text cut off anywhere is an error at its end") {
+TEST_CASE("E1: a text truncated anywhere is an error at its end") {
     const std::string text =
         R"({"text":"a\u00e9\ud83d\ude00\n é 😀 long enough for sixteen","list":[true,false,null,-12.5e+3,{"a":{}}],"b":[]})";
     REQUIRE(reads(text));
@@ -276,7 +276,7 @@ TEST_CASE("E1: a text cut off anywhere is an error at its end") {
     }
 }
 
-TEST_CASE("E1: any byte changed into any other never crashes the reader") {
+TEST_CASE("E1: changing any byte to any other never crashes the reader") {
     const std::string text = R"({"t":"a\ud83d\ude00é","l":[true,-1.5e3,{}]})";
     json::document source;
     for (std::size_t at = 0; at != text.size(); ++at) {
@@ -293,7 +293,7 @@ TEST_CASE("E1: any byte changed into any other never crashes the reader") {
     }
 }
 
-TEST_CASE("a document is used again after success, failure and a large text") {
+TEST_CASE("a document can be reused after success, failure and a large text") {
     json::document source;
     CHECK(source.read("[1,2]"));
     CHECK(!source.read("[1,"));
@@ -319,7 +319,7 @@ TEST_CASE("a document is used again after success, failure and a large text") {
     CHECK(source.read("[]"));
 }
 
-TEST_CASE("strings with escapes of any length arrive whole") {
+TEST_CASE("strings with escapes of any length are read completely") {
     json::document source;
     for (std::size_t n : {0u, 1u, 15u, 16u, 17u, 100u, 4000u, 4096u, 5000u, 70'000u, 3'000'000u}) {
         const std::string body(n, 'x');
@@ -331,7 +331,7 @@ TEST_CASE("strings with escapes of any length arrive whole") {
     }
 }
 
-TEST_CASE("parse throws where and why") {
+TEST_CASE("parse throws an error with the offset and the reason") {
     CHECK_THROWS_WITH_AS(json::parse("[1,x]"), "expected a value at byte 3", json::error);
     CHECK(!json::parse("[\"a\"]").borrowed());
 }

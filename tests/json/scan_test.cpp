@@ -10,7 +10,7 @@ using namespace keel::json::detail;
 
 namespace {
 
-/// The bytes alone in a block of the heap, so that a sanitizer sees a read beyond them.
+/// The bytes alone in a heap block, so that a sanitizer detects a read beyond them.
 struct exact {
     explicit exact(const std::string& text) : bytes(new char[text.size()]), size(text.size()) {
         if (size != 0) std::memcpy(bytes.get(), text.data(), size);
@@ -23,13 +23,13 @@ struct exact {
 
 }  // namespace
 
-TEST_CASE("every way of scanning stops at the first byte that is not plain") {
+TEST_CASE("every scanning method stops at the first byte that is not plain") {
     for (std::size_t length = 0; length != 40; ++length) {
         for (std::size_t at = 0; at <= length; ++at) {
             for (int c = 0; c != 256; ++c) {
                 std::string text(length, 'x');
                 if (at != length) text[at] = static_cast<char>(c);
-                if (at + 1 < length) text[at + 1] = '!';  // next to a quote: where a borrow would go
+                if (at + 1 < length) text[at + 1] = '!';  // next to a quote, where a borrow would be carried
                 const exact e(text);
                 const char* expected = e.begin();
                 while (expected != e.end() && is_plain(*expected)) ++expected;
@@ -44,7 +44,7 @@ TEST_CASE("every way of scanning stops at the first byte that is not plain") {
     }
 }
 
-TEST_CASE("a byte is plain when it stands for itself in a string and is ASCII") {
+TEST_CASE("a byte is plain if it is ASCII and needs no escape in a string") {
     for (int c = 0; c != 256; ++c) {
         const bool expected = c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
         CHECK(is_plain(static_cast<char>(c)) == expected);

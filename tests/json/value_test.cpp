@@ -27,7 +27,7 @@ enum plain_enum { first };
 
 }  // namespace
 
-TEST_CASE("what converts to a value is what JSON knows") {
+TEST_CASE("C++ types convert to JSON values") {
     CHECK(value().is_null());
     CHECK(value(nullptr).is_null());
     CHECK(value(true).type() == kind::boolean);
@@ -46,7 +46,7 @@ TEST_CASE("what converts to a value is what JSON knows") {
     static_assert(std::is_nothrow_move_constructible_v<value> && std::is_nothrow_move_assignable_v<value>);
 }
 
-TEST_CASE("reading a value as what it is not says so") {
+TEST_CASE("accessing a value as another type throws") {
     CHECK(message_of([] { value(json::array()).as_string(); }) == "expected string, found array");
     CHECK(message_of([] { value().as_bool(); }) == "expected boolean, found null");
     CHECK(message_of([] { value(1.0).as_int(); }) == "expected integer, found number");
@@ -55,13 +55,13 @@ TEST_CASE("reading a value as what it is not says so") {
     CHECK(message_of([] { value("1").as_uint(); }) == "expected integer, found string");
     CHECK(message_of([] { value(true).as_double(); }) == "expected number, found boolean");
     CHECK(message_of([] { value(json::object()).at(0); }) == "expected array, found object");
-    CHECK(message_of([] { json::array({1}).at(1); }) == "no element 1 in an array of 1");
+    CHECK(message_of([] { json::array({1}).at(1); }) == "index 1 out of range: the array size is 1");
     CHECK(message_of([] { value(1).push_back(1); }) == "expected array, found integer");
     CHECK(message_of([] { json::array().set("a", 1); }) == "expected object, found array");
     CHECK(message_of([] { value("s").reserve(1); }) == "expected array or object, found string");
 }
 
-TEST_CASE("a look that does not fit gives nothing") {
+TEST_CASE("if_ accessors return nothing for another type") {
     CHECK(!value("1").if_int());
     CHECK(!value(1.0).if_int());
     CHECK(!value(UINT64_MAX).if_int());
@@ -78,7 +78,7 @@ TEST_CASE("a look that does not fit gives nothing") {
     CHECK(value()["a"]["b"]["c"].is_null());
 }
 
-TEST_CASE("members keep their order and set replaces in place") {
+TEST_CASE("members keep their order, and set replaces in place") {
     value v;
     v.set("b", 1);
     v.set("a", 2);
@@ -98,7 +98,7 @@ TEST_CASE("members keep their order and set replaces in place") {
     CHECK(json::to_string(json::object({{"k", 1}, {"l", 2}, {"k", 3}})) == R"({"k":3,"l":2})");
 }
 
-TEST_CASE("what is added is returned, and a null becomes what is needed") {
+TEST_CASE("append and set return the added value, and turn null into a container") {
     value v;
     v.set("list", json::array()).push_back("x");
     v.set("map", nullptr).set("deep", nullptr).push_back(1);
@@ -116,7 +116,7 @@ TEST_CASE("what is added is returned, and a null becomes what is needed") {
     CHECK(map["777"].as_int() == 777);
 }
 
-TEST_CASE("a value may be made part of itself or replaced by a part of itself") {
+TEST_CASE("a value may be added to itself or replaced by a part of itself") {
     value v = json::array({1, json::array({2, "text"})});
     v.push_back(v);
     CHECK(json::to_string(v) == R"([1,[2,"text"],[1,[2,"text"]]])");
@@ -139,7 +139,7 @@ TEST_CASE("a value may be made part of itself or replaced by a part of itself") 
     CHECK(o.erase(o.members()[0].key()));
 }
 
-TEST_CASE("a moved value is null") {
+TEST_CASE("a moved-from value is null") {
     value v = json::object({{"a", "b"}});
     value w = std::move(v);
     CHECK(v.is_null());
@@ -158,14 +158,14 @@ TEST_CASE("copies are deep") {
     CHECK(v["empty"].empty());
 }
 
-TEST_CASE("numbers are equal when their mathematical values are") {
+TEST_CASE("numbers are equal if their mathematical values are") {
     CHECK(value(1) == value(1.0));
     CHECK(value(0) == value(-0.0));
     CHECK(value(1) != value(1.5));
     CHECK(value(1) != value("1"));
     CHECK(value(1) != value(true));
     CHECK(value(0) != value());
-    const std::int64_t odd = (std::int64_t{1} << 53) + 1;  // not a double
+    const std::int64_t odd = (std::int64_t{1} << 53) + 1;  // not representable as a double
     CHECK(value(odd) != value(0x1p53));
     CHECK(value(odd - 1) == value(0x1p53));
     CHECK(value(INT64_MIN) == value(-0x1p63));
@@ -181,7 +181,7 @@ TEST_CASE("numbers are equal when their mathematical values are") {
     CHECK(list != list);
 }
 
-TEST_CASE("objects are equal whatever the order of their members, arrays are not") {
+TEST_CASE("objects are equal in any order of members, arrays are not") {
     CHECK(json::object({{"a", 1}, {"b", 2}}) == json::object({{"b", 2}, {"a", 1}}));
     CHECK(json::object({{"a", 1}, {"b", 2}}) != json::object({{"a", 1}, {"c", 2}}));
     CHECK(json::object({{"a", 1}, {"b", 2}}) != json::object({{"b", 1}, {"a", 2}}));
@@ -204,7 +204,7 @@ TEST_CASE("objects are equal whatever the order of their members, arrays are not
     CHECK(up != down);
 }
 
-TEST_CASE("what a document reads is borrowed, a copy of it is not") {
+TEST_CASE("values of a document are borrowed, copies of them are owned") {
     json::document source;
     std::string text = R"({"plain":"text","escaped":"a\nb","list":[1,{"x":"y"}],"none":{},"number":7})";
     const value* read = source.read(text);
@@ -228,10 +228,10 @@ TEST_CASE("what a document reads is borrowed, a copy of it is not") {
     CHECK(json::to_string(copy) == R"({"plain":"text","escaped":"a\nb","list":[1,{"x":"y"}],"none":{},"number":7})");
 }
 
-TEST_CASE("adding to a borrowed value makes it an owned one first") {
+TEST_CASE("adding to a borrowed value makes it owned first") {
     json::document source;
     std::string text = R"({"a":{"b":"c"},"list":["one"]})";
-    // Only code that knows about the document holds such a value: it was moved out of it.
+    // Only code that uses the document has such a value: it was moved out of it.
     const auto taken = [&] { return std::move(const_cast<value&>(*source.read(text))); };
 
     SUBCASE("set") {
@@ -262,7 +262,7 @@ TEST_CASE("adding to a borrowed value makes it an owned one first") {
         CHECK(v.borrowed());
         CHECK(json::to_string(v) == R"({"list":["one"]})");
     }
-    SUBCASE("a borrowed value that is added to an owned one") {
+    SUBCASE("a borrowed value added to an owned one") {
         value v = json::object();
         v.set("part", taken());
         value list = json::array();

@@ -20,7 +20,7 @@ std::string quoted(std::string_view text) {
 
 }  // namespace
 
-TEST_CASE("control characters, quotes and backslashes are escaped, nothing else is") {
+TEST_CASE("only control characters, quotes and backslashes are escaped") {
     CHECK(quoted("") == "\"\"");
     CHECK(quoted("\"\\\b\f\n\r\t") == R"("\"\\\b\f\n\r\t")");
     CHECK(quoted(std::string_view("\0\x01\x1f", 3)) == R"("\u0000\u0001\u001f")");
@@ -33,7 +33,7 @@ TEST_CASE("control characters, quotes and backslashes are escaped, nothing else 
     }
 }
 
-TEST_CASE("long strings are written whole, whatever lies in them") {
+TEST_CASE("long strings with any content are written completely") {
     for (std::size_t n : {1000u, 1022u, 1023u, 1024u, 1025u, 5000u, 1'000'000u}) {
         for (const char* middle : {"", "\n", "é", "\x01é\""}) {
             const std::string text = std::string(n, 'x') + middle + std::string(n / 2, 'y');
@@ -52,7 +52,7 @@ TEST_CASE("writing appends, without white space") {
     CHECK(out == R"(before {"a":[1,-2,true,false,null,"x",1.5,18446744073709551615],"b":{},"c":[[],{}]})");
 }
 
-TEST_CASE("what JSON cannot express is refused and leaves no trace") {
+TEST_CASE("values that JSON cannot express are rejected, and the output is unchanged") {
     const double infinity = std::numeric_limits<double>::infinity();
     const std::string long_text(10'000, 'x');
     const value refused[] = {
@@ -79,7 +79,7 @@ TEST_CASE("what JSON cannot express is refused and leaves no trace") {
     CHECK(out == "kept");
 }
 
-TEST_CASE("whatever is written reads back as the same value") {
+TEST_CASE("every written value is read back as the same value") {
     json::test::random_values random(42);
     json::document source;
     for (int i = 0; i != 20'000; ++i) {

@@ -15,7 +15,7 @@ struct pair {
     std::string_view url;
 };
 
-// RFC 4648, section 10, and what tells the two alphabets apart.
+// RFC 4648, section 10, and values that distinguish the two alphabets.
 constexpr pair known[] = {
     {"", "", ""},
     {"f", "Zg==", "Zg"},
@@ -30,7 +30,7 @@ constexpr pair known[] = {
 
 }  // namespace
 
-TEST_CASE("RES-04: base64 of known bytes is the known text, both ways") {
+TEST_CASE("RES-04: known bytes are encoded and decoded as Base64") {
     for (const pair& p : known) {
         CAPTURE(p.padded);
         CHECK(base64_encode(p.bytes) == p.padded);
@@ -40,7 +40,7 @@ TEST_CASE("RES-04: base64 of known bytes is the known text, both ways") {
     }
 }
 
-TEST_CASE("random bytes of every length come back") {
+TEST_CASE("random bytes of every length survive encoding and decoding") {
     std::mt19937 random(1);
     for (std::size_t length = 0; length < 200; ++length) {
         std::string bytes;
@@ -50,7 +50,7 @@ TEST_CASE("random bytes of every length come back") {
     }
 }
 
-TEST_CASE("text that is not canonical base64 is refused") {
+TEST_CASE("text that is not canonical Base64 is rejected") {
     for (const std::string_view text :
          {"Z",    "Zg",    "Zg=",  "Zg===", "Zg==Zg==", "Zh==",  "Zm9=",  "Zm8",  "=",       "==",      "===",
           "====", "Zm9v=", "Zm=v", "Z===",  "Zm9v\n",   " Zm9v", "Zm 9v", "-__-", "Zm9\xc3", "Zm9v===="}) {
@@ -64,7 +64,7 @@ TEST_CASE("text that is not canonical base64 is refused") {
     CHECK(!base64_decode(std::string_view("Zm9\0", 4)));
 }
 
-TEST_CASE("every single character that is changed gives other bytes or a refusal") {
+TEST_CASE("changing any character gives different bytes or an error") {
     const std::string text = base64url_encode("a sealed state");
     const std::string bytes = *base64url_decode(text);
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -76,7 +76,7 @@ TEST_CASE("every single character that is changed gives other bytes or a refusal
     }
 }
 
-TEST_CASE("decoding appends, and leaves the buffer alone when it fails") {
+TEST_CASE("decoding appends, and does not change the buffer if it fails") {
     std::string out = "kept ";
     CHECK(protocol::append_base64_decoded(out, "Zm9v"));
     CHECK(out == "kept foo");

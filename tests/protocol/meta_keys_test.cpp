@@ -9,7 +9,7 @@
 using namespace keel;
 using namespace keel::protocol;
 
-TEST_CASE("META-01: keys follow the grammar of an optional prefix and a name") {
+TEST_CASE("META-01: a key is an optional prefix and a name") {
     for (const std::string_view key :
          {"", "a", "7", "progressToken", "a-b_c.d", "io.modelcontextprotocol/clientInfo", "com.example/", "x/y",
           "x-1.y2/0", "a--b/c", "COM.Example/Name", "a.b.c.d.e/f..g"}) {
@@ -25,7 +25,7 @@ TEST_CASE("META-01: keys follow the grammar of an optional prefix and a name") {
     CHECK(!is_valid_meta_key(std::string_view("a\0b", 3)));
 }
 
-TEST_CASE("META-01: prefixes whose second label is the protocol's own are reserved") {
+TEST_CASE("META-01: prefixes whose second label is \"modelcontextprotocol\" or \"mcp\" are reserved") {
     for (const std::string_view key :
          {"io.modelcontextprotocol/x", "dev.mcp/", "org.modelcontextprotocol.api/x", "com.mcp.tools/a"}) {
         CAPTURE(key);
@@ -39,7 +39,7 @@ TEST_CASE("META-01: prefixes whose second label is the protocol's own are reserv
     }
 }
 
-TEST_CASE("META-01: 2025-06-18 reserved the label wherever another one follows") {
+TEST_CASE("META-01: 2025-06-18 reserves the label wherever another one follows") {
     constexpr auto old = revision::r2025_06_18;
     for (const std::string_view key :
          {"modelcontextprotocol.io/x", "mcp.dev/", "api.modelcontextprotocol.org/", "tools.mcp.com/a"}) {
@@ -51,7 +51,7 @@ TEST_CASE("META-01: 2025-06-18 reserved the label wherever another one follows")
     CHECK(!is_reserved_meta_key("mcp.dev/x", revision::r2025_03_26));
 }
 
-TEST_CASE("VER-05: an extension identifier is a key with a prefix") {
+TEST_CASE("VER-05: an extension id is a key with a prefix") {
     CHECK(is_valid_extension_id("io.modelcontextprotocol/tasks"));
     CHECK(is_valid_extension_id("com.example/a.b"));
     CHECK(!is_valid_extension_id("tasks"));
@@ -74,7 +74,7 @@ std::string parent(std::string_view version, std::string_view trace, std::string
 
 }  // namespace
 
-TEST_CASE("META-03: a traceparent is version, two ids that are not zero, and flags") {
+TEST_CASE("META-03: a traceparent has a version, two non-zero ids, and flags") {
     CHECK(is_traceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
     CHECK(is_traceparent(parent("00", trace_id, parent_id, "ff")));
     CHECK(is_traceparent(parent("cc", trace_id, parent_id, "00")));
@@ -96,7 +96,7 @@ TEST_CASE("META-03: a traceparent is version, two ids that are not zero, and fla
     CHECK(!is_traceparent("00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"));
 }
 
-TEST_CASE("META-03: a tracestate is a list of different keys with values") {
+TEST_CASE("META-03: a tracestate is a list of unique keys with values") {
     CHECK(is_tracestate("congo=t61rcWkgMzE"));
     CHECK(is_tracestate("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"));
     CHECK(is_tracestate("a=1 ,\t b=2 , ,c=a b"));
@@ -135,7 +135,7 @@ TEST_CASE("META-03: baggage is a list of keys, values and properties") {
     CHECK(!is_baggage("a=" + std::string(8191, 'x')));
 }
 
-TEST_CASE("META-03: only the members of _meta whose form is right are kept") {
+TEST_CASE("META-03: only valid members of _meta are kept") {
     const std::string good = parent("00", trace_id, parent_id, "01");
     const auto meta = json::object({{"traceparent", good}, {"tracestate", "a=1"}, {"baggage", "k=v"}, {"other", 1}});
     CHECK(read_trace_context(meta) == trace_context{good, "a=1", "k=v"});

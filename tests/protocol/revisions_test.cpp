@@ -1,5 +1,5 @@
-// What is not in the revision in force is not sent: every type, with every member set, for every revision, against the
-// official schema of that revision.
+// Members that the revision in force lacks are not sent: every type, with every member set, for every revision, is
+// checked against the official schema of that revision.
 
 #include "official.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 constexpr revision all[] = {revision::r2024_11_05, revision::r2025_03_26, revision::r2025_06_18, revision::r2025_11_25,
                             revision::r2026_07_28};
 
-// ---- members that a schema does not name ----
+// ---- members that a schema does not define ----
 
 class stranger_finder {
 public:
@@ -62,7 +62,7 @@ private:
         to.insert(to.end(), more.begin(), more.end());
     }
 
-    /// Of alternatives with a constant type or mode, the one of that type; else the one that knows most.
+    /// Of alternatives with a constant type or mode, the matching one; otherwise the one with the most properties.
     std::vector<std::string> fewest(const json::value& alternatives, const json::value& v,
                                     const std::string& path) const {
         std::optional<std::vector<std::string>> best;
@@ -78,13 +78,13 @@ private:
             auto found = find(schema, v, path);
             if (!best || found.size() < best->size()) best = std::move(found);
         }
-        return best.value_or(std::vector<std::string>{path + " fits no alternative"});
+        return best.value_or(std::vector<std::string>{path + " matches no alternative"});
     }
 
     const json::value& document_;
 };
 
-// ---- values with everything in them ----
+// ---- values with all members set ----
 
 const json::value meta = json::object({{"example.com/x", 1}});
 
@@ -235,7 +235,7 @@ Result with_meta(Result r) {
     return r;
 }
 
-/// `_meta` as a request of 2026-07-28 must have it.
+/// `_meta` as required in requests of 2026-07-28.
 json::value request_meta(revision r) {
     json::value made = json::object({{"progressToken", 1}});
     if (is_modern(r)) {
@@ -246,7 +246,7 @@ json::value request_meta(revision r) {
 }
 
 struct sample {
-    std::vector<std::string> names;  // in the schema; the first that the revision has
+    std::vector<std::string> names;  // names in the schema; the first one that the revision has is used
     std::function<json::value(revision)> encoded;
 };
 
@@ -378,7 +378,7 @@ std::string text(const json::value& v) { return json::to_string(v); }
 
 }  // namespace
 
-TEST_CASE("LIFE-04: with every member set, a revision is sent what its schema names and nothing else") {
+TEST_CASE("LIFE-04: with every member set, only the members that the revision's schema defines are sent") {
     std::size_t checked = 0;
     for (revision r : all) {
         const std::string in(name_of(r));
@@ -396,7 +396,7 @@ TEST_CASE("LIFE-04: with every member set, a revision is sent what its schema na
                 std::string strangers;
                 const bool is_params = name.ends_with("/params");
                 for (const std::string& path : finder.find(schema, made)) {
-                    // The older schemas allow `_meta` in the parameters of every request, at the base of them all.
+                    // The older schemas allow `_meta` in the parameters of every request, in their common base type.
                     if (!is_params || path != "._meta") strangers += path + " ";
                 }
                 CHECK(strangers == "");
@@ -409,7 +409,7 @@ TEST_CASE("LIFE-04: with every member set, a revision is sent what its schema na
     std::cout << "[protocol] " << checked << " encoded forms checked against the official schemas\n";
 }
 
-TEST_CASE("unfiltered, the same values break the older schemas") {
+TEST_CASE("without the filter, the same values violate the older schemas") {
     call_tool_result called;
     called.content = {content::audio("QUJD", "audio/wav")};
     CHECK(official::complaint("2024-11-05", "CallToolResult", encode(called)) != "");
@@ -417,7 +417,7 @@ TEST_CASE("unfiltered, the same values break the older schemas") {
     CHECK(official::complaint("2025-06-18", "CreateMessageRequest/properties/params", encode(full_sampling())) != "");
 }
 
-TEST_CASE("a member is sent from the revision on that brought it") {
+TEST_CASE("a member is sent from the revision on that added it") {
     const auto tool_for = [](revision r) { return encode_for(r, full_tool()); };
     CHECK_FALSE(tool_for(revision::r2024_11_05).contains("annotations"));
     CHECK(tool_for(revision::r2025_03_26).contains("annotations"));
@@ -436,7 +436,7 @@ TEST_CASE("a member is sent from the revision on that brought it") {
     CHECK(encode_for(revision::r2025_06_18, full_resource())["annotations"].contains("lastModified"));
 }
 
-TEST_CASE("COMP-01: 2024-11-05 has no completions capability, and no message in its progress") {
+TEST_CASE("COMP-01: 2024-11-05 has no completions capability, and no message in progress notifications") {
     CHECK_FALSE(encode_for(revision::r2024_11_05, full_server_capabilities()).contains("completions"));
     CHECK(encode_for(revision::r2025_03_26, full_server_capabilities()).contains("completions"));
     const progress_params half{1, 0.5, {}, "half", {}};
@@ -444,7 +444,7 @@ TEST_CASE("COMP-01: 2024-11-05 has no completions capability, and no message in 
     CHECK(encode_for(revision::r2025_03_26, half).contains("message"));
 }
 
-TEST_CASE("TOOL-03/TOOL-04: structured content and output schemas that are no objects wait for 2026-07-28") {
+TEST_CASE("TOOL-03/TOOL-04: structured content and output schemas that are not objects are sent only in 2026-07-28") {
     call_tool_result called;
     called.structured_content = json::array({1});
     CHECK_FALSE(encode_for(revision::r2025_11_25, called).contains("structuredContent"));
@@ -460,14 +460,14 @@ TEST_CASE("TOOL-03/TOOL-04: structured content and output schemas that are no ob
     CHECK(encode_for(revision::r2026_07_28, lists).contains("outputSchema"));
 }
 
-TEST_CASE("results of 2026-07-28 say their type and how long they keep; older ones do not") {
+TEST_CASE("results of 2026-07-28 have a type and cache hints; older ones do not") {
     CHECK(text(encode_for(revision::r2026_07_28, list_tools_result{})) ==
           R"({"resultType":"complete","tools":[],"ttlMs":0,"cacheScope":"private"})");
     CHECK(text(encode_for(revision::r2025_11_25, list_tools_result{})) == R"({"tools":[]})");
     CHECK(text(encode_for(revision::r2025_11_25, empty_result{})) == "{}");
 }
 
-TEST_CASE("what 2026-07-28 dropped is not sent to it") {
+TEST_CASE("members that 2026-07-28 removed are not sent in it") {
     CHECK(encode_for(revision::r2026_07_28, full_client_capabilities())["roots"] == json::object());
     CHECK(encode_for(revision::r2025_11_25, full_client_capabilities())["roots"]["listChanged"] == json::value(true));
     elicit_url_params url;
@@ -476,7 +476,7 @@ TEST_CASE("what 2026-07-28 dropped is not sent to it") {
     CHECK_FALSE(encode_for(revision::r2026_07_28, url).contains("elicitationId"));
 }
 
-TEST_CASE("extensions are told from 2026-07-28 on") {
+TEST_CASE("extensions are sent only since 2026-07-28") {
     server_capabilities s;
     s.extensions = {{"example.com/x", json::object()}};
     CHECK_FALSE(encode_for(revision::r2025_06_18, s).contains("extensions"));
@@ -484,7 +484,7 @@ TEST_CASE("extensions are told from 2026-07-28 on") {
     CHECK(encode_for(revision::r2026_07_28, s).contains("extensions"));
 }
 
-TEST_CASE("a block that a revision lacks becomes a text that says what was there") {
+TEST_CASE("a content block that a revision lacks becomes a text that describes it") {
     const auto shown = [](revision r, const content& c) { return text(content_for(r, encode(c))); };
     CHECK(shown(revision::r2024_11_05, content::audio_bytes("12345", "audio/wav")) ==
           R"({"type":"text","text":"[audio, audio/wav, 5 bytes: not supported by protocol 2024-11-05]"})");
@@ -497,23 +497,23 @@ TEST_CASE("a block that a revision lacks becomes a text that says what was there
           R"({"type":"text","text":"[link to main.rs: file:///project/main.rs]"})");
     CHECK(shown(revision::r2025_06_18, content::link(r)) ==
           R"({"type":"resource_link","uri":"file:///project/main.rs","name":"main.rs"})");
-    SUBCASE("its annotations stay") {
+    SUBCASE("its annotations are kept") {
         content c = content::audio("QUJD", "audio/wav");
         c.with(full_annotations());
         const json::value made = content_for(revision::r2024_11_05, encode(c));
         CHECK(made["annotations"] == json::parse(R"({"audience":["user","assistant"],"priority":0.5})"));
     }
-    SUBCASE("a type that nobody knows is left alone") {
+    SUBCASE("a block of unknown type is kept") {
         const json::value strange = json::parse(R"({"type":"hologram","_meta":{}})");
         CHECK(content_for(revision::r2024_11_05, strange) == strange);
     }
-    SUBCASE("data that is no Base64 is no harm") {
+    SUBCASE("invalid Base64 data is accepted") {
         CHECK(shown(revision::r2024_11_05, content::audio("=", "x")) ==
               R"({"type":"text","text":"[audio, x, 0 bytes: not supported by protocol 2024-11-05]"})");
     }
 }
 
-TEST_CASE("content in results and prompts is adapted wherever it stands") {
+TEST_CASE("content in results and prompts is converted wherever it is nested") {
     call_tool_result called;
     called.content = {content("a"), content::audio("QUJD", "audio/wav")};
     CHECK(encode_for(revision::r2024_11_05, called)["content"].at(1)["type"] == json::value("text"));
@@ -545,7 +545,7 @@ TEST_CASE("SAM-02: before 2025-11-25 sampling has no tools, and one block per me
               json::value("a\n[image, image/png, 3 bytes: not supported by protocol 2025-06-18]"));
         CHECK(encode_for(revision::r2025_11_25, r)["content"].is_array());
     }
-    SUBCASE("resources are no part of sampling in any revision") {
+    SUBCASE("resources are not supported in sampling in any revision") {
         const sampling_message m(content::embed(resource_contents::of_text("file:///a", "text")));
         CHECK(encode_for(revision::r2026_07_28, m)["content"]["text"] == json::value("[file:///a]\ntext"));
     }

@@ -29,7 +29,7 @@ constexpr const char* not_authentic = "altered, or sealed for another method, pa
 
 }  // namespace
 
-TEST_CASE("MRTR-06: what was sealed opens again, and cannot be read from outside") {
+TEST_CASE("MRTR-06: a sealed state can be opened again, and is unreadable from outside") {
     const state_sealer sealer;
     for (const std::string& plain :
          {std::string(), std::string("x"), std::string("\0\xff", 2), std::string(5000, 's')}) {
@@ -45,7 +45,7 @@ TEST_CASE("MRTR-06: what was sealed opens again, and cannot be read from outside
     CHECK(sealed.find("alice") == std::string::npos);
 }
 
-TEST_CASE("MRTR-06: the text form is fixed: version, key id, nonce, expiry, ciphertext, tag") {
+TEST_CASE("MRTR-06: the text format is fixed: version, key id, nonce, expiry, ciphertext, tag") {
     const state_sealer sealer({key_of(7)});
     const std::string raw = *base64url_decode(sealer.seal(call, "abc", 0x0102030405060708));
     REQUIRE(raw.size() == 44);
@@ -53,18 +53,18 @@ TEST_CASE("MRTR-06: the text form is fixed: version, key id, nonce, expiry, ciph
     CHECK(raw.substr(17, 8) == "\x01\x02\x03\x04\x05\x06\x07\x08");
     const auto opened = sealer.open(call, base64url_encode(raw), now);
     CHECK(std::string(opened.nonce.begin(), opened.nonce.end()) == raw.substr(5, 12));
-    // The id belongs to the key, not to the process.
+    // The id is derived from the key, not from the process.
     CHECK(state_sealer({key_of(7)}).open(call, base64url_encode(raw), now).plain == "abc");
 }
 
-TEST_CASE("MRTR-07: each state has a nonce of its own, by which a used one can be known") {
+TEST_CASE("MRTR-07: each state has its own nonce, which identifies a replayed state") {
     const state_sealer sealer;
     std::set<std::array<unsigned char, 12>> nonces;
     for (int i = 0; i < 100; ++i) nonces.insert(sealer.open(call, sealer.seal(call, "same", now + 1), now).nonce);
     CHECK(nonces.size() == 100);
 }
 
-TEST_CASE("MRTR-06: a change of any bit is refused") {
+TEST_CASE("MRTR-06: a change of any bit is rejected") {
     const state_sealer sealer;
     const std::string raw = *base64url_decode(sealer.seal(call, "state", now + 60));
     for (std::size_t bit = 0; bit < raw.size() * 8; ++bit) {
@@ -80,7 +80,7 @@ TEST_CASE("MRTR-06: a change of any bit is refused") {
     }
 }
 
-TEST_CASE("MRTR-06: a change of any character of the text is refused") {
+TEST_CASE("MRTR-06: a change of any character of the text is rejected") {
     const state_sealer sealer;
     const std::string sealed = sealer.seal(call, "state", now + 60);
     for (std::size_t i = 0; i < sealed.size(); ++i) {
@@ -92,7 +92,7 @@ TEST_CASE("MRTR-06: a change of any character of the text is refused") {
     }
 }
 
-TEST_CASE("MRTR-06: cut, lengthened, foreign and oversized texts are refused, each for its reason") {
+TEST_CASE("MRTR-06: truncated, extended, foreign and oversized texts are rejected, each with its reason") {
     const state_sealer sealer;
     const std::string sealed = sealer.seal(call, "state", now + 60);
     const auto problem = [&](std::string_view text) { return problem_of(sealer.open(call, text, now)); };
@@ -124,7 +124,7 @@ TEST_CASE("MRTR-14, ELI-12: a state opens only for the method, parameters, audie
             CHECK(problem_of(sealer.open(changed, sealed, now)) == not_authentic);
         }
     }
-    // Where one field ends and the next begins is part of it.
+    // The boundary between two fields is authenticated too.
     state_sealer::binding shifted = call;
     shifted.audience += shifted.principal.front();
     shifted.principal.erase(0, 1);
@@ -142,7 +142,7 @@ TEST_CASE("MRTR-14: a state expires") {
     CHECK(sealer.open(call, sealer.seal(call, "state", INT64_MAX), now));
 }
 
-TEST_CASE("MRTR-06: keys can be changed while states are under way") {
+TEST_CASE("MRTR-06: keys can be rotated while states are in use") {
     const state_sealer before({key_of(1)});
     const state_sealer during({key_of(2), key_of(1)});
     const state_sealer after({key_of(2)});
@@ -155,7 +155,7 @@ TEST_CASE("MRTR-06: keys can be changed while states are under way") {
     CHECK(problem_of(before.open(call, new_state, now)) == "sealed with an unknown key");
 }
 
-TEST_CASE("MRTR-06: a state too large to be opened is not sealed") {
+TEST_CASE("MRTR-06: a state that is too large to open is not sealed") {
     const state_sealer sealer;
     const std::size_t most = state_sealer::max_sealed_size / 4 * 3 - 41;
     const std::string largest = sealer.seal(call, std::string(most, 'x'), now + 1);
@@ -164,7 +164,7 @@ TEST_CASE("MRTR-06: a state too large to be opened is not sealed") {
     CHECK_THROWS_AS(sealer.seal(call, std::string(most + 1, 'x'), now + 1), std::length_error);
 }
 
-TEST_CASE("MRTR-06: a sealer serves several threads at once") {
+TEST_CASE("MRTR-06: a sealer is thread-safe") {
     const state_sealer sealer({key_of(3)});
     std::vector<std::thread> threads;
     std::vector<int> opened(4);
@@ -180,7 +180,7 @@ TEST_CASE("MRTR-06: a sealer serves several threads at once") {
     CHECK(opened == std::vector<int>(4, 200));
 }
 
-TEST_CASE("MRTR-06: keys are read from hexadecimal digits or base64, and never repeated in errors") {
+TEST_CASE("MRTR-06: keys are parsed from hexadecimal digits or Base64, and never included in errors") {
     CHECK(state_key_from_text(std::string(64, '0')).secret == key_of(0).secret);
     CHECK(state_key_from_text("ab" + std::string(60, 'A') + "Ff").secret[0] == 0xab);
     CHECK(state_key_from_text("ab" + std::string(60, 'A') + "Ff").secret[31] == 0xff);
@@ -206,7 +206,7 @@ std::string digest(std::string_view text) { return parameter_digest(json::parse(
 
 }  // namespace
 
-TEST_CASE("MRTR-14: the digest of parameters does not depend on how they are written") {
+TEST_CASE("MRTR-14: the digest of parameters does not depend on formatting") {
     CHECK(digest(R"({"a":1,"b":{"x":[1,2],"y":"z"}})") == digest(R"( { "b" : {"y":"\u007a","x":[1.0,2e0]}, "a":1 })"));
     CHECK(digest(R"({"n":1e3})") == digest(R"({"n":1000})"));
     CHECK(digest(R"({"n":-0.0})") == digest(R"({"n":0})"));
@@ -215,13 +215,13 @@ TEST_CASE("MRTR-14: the digest of parameters does not depend on how they are wri
     CHECK(digest(R"({"n":0.1})") == digest(R"({"n":1e-1})"));
     CHECK(parameter_digest(json::value()) == digest("{}"));
     CHECK(digest("{}").size() == 64);
-    // Pinned: states sealed by one version must open in the next.
+    // Pinned: a state sealed by one version must open in the next.
     CHECK(digest("{}") == "f6442079068da1287c0ba7585ad3b841ae5da71c0792a75b1881d4892b4ee823");
     CHECK(digest(R"({"name":"add","arguments":{"b":2.5,"a":[1,null,true,"x"]}})") ==
           "4ebbc3a524ffb9a42f72b29435d4d094c335220683cec51d183469cde43d85c5");
 }
 
-TEST_CASE("MRTR-14: the digest leaves out what changes from round to round, at the top only") {
+TEST_CASE("MRTR-14: the digest ignores members that change from round to round, at the top level only") {
     const std::string plain = digest(R"({"name":"add","arguments":{"a":1}})");
     CHECK(
         plain ==
@@ -234,7 +234,7 @@ TEST_CASE("MRTR-14: the digest leaves out what changes from round to round, at t
     }
 }
 
-TEST_CASE("MRTR-14: parameters that differ have different digests") {
+TEST_CASE("MRTR-14: different parameters have different digests") {
     const std::vector<std::string> different = {"{}",
                                                 "[]",
                                                 "[[]]",
@@ -280,7 +280,7 @@ TEST_CASE("MRTR-14: parameters that differ have different digests") {
     CHECK(digests.size() == different.size());
 }
 
-TEST_CASE("MRTR-14: parameters nested very deeply have a digest") {
+TEST_CASE("MRTR-14: very deeply nested parameters have a digest") {
     const std::size_t depth = 90'000;
     const std::string deep = std::string(depth, '[') + std::string(depth, ']');
     CHECK(digest(deep).size() == 64);

@@ -1,4 +1,4 @@
-// Every official example message fits our types and comes out of them unchanged.
+// Every official example message can be decoded into our types and encoded again unchanged.
 
 #include "official.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 using round_trip = std::function<json::value(const json::value&)>;
 
-/// In and out again. What does not fit throws.
+/// Decodes and encodes. Throws if the value does not fit.
 template <class T>
 json::value again(const json::value& v) {
     return encode(decode<T>(v));
@@ -26,7 +26,7 @@ round_trip plain() {
     return &again<T>;
 }
 
-/// A whole message with one member that is ours: the envelope belongs to the layer below.
+/// A whole message with one member of our type: the envelope belongs to the rpc layer.
 round_trip within(std::string member, round_trip inner) {
     return [member = std::move(member), inner = std::move(inner)](const json::value& v) {
         json::value made = v;
@@ -53,7 +53,7 @@ round_trip response() {
     return within("result", plain<Result>());
 }
 
-/// An error response, and what its data holds.
+/// An error response and its data.
 template <class Data>
 round_trip error_response(std::int64_t code) {
     return [code](const json::value& v) {
@@ -64,7 +64,7 @@ round_trip error_response(std::int64_t code) {
     };
 }
 
-/// A block of content, and what it holds as one of our types.
+/// A content block, and its content as one of our types.
 round_trip block(std::string type) {
     return [type = std::move(type)](const json::value& v) {
         CHECK(decode<content>(v).type() == type);
@@ -73,7 +73,7 @@ round_trip block(std::string type) {
 }
 
 json::value resource_link_again(const json::value& v) {
-    return encode(content::link(decode<resource>(v)));  // made anew from the resource it names
+    return encode(content::link(decode<resource>(v)));  // constructed again from the resource it names
 }
 
 json::value embedded_again(const json::value& v) {
@@ -220,7 +220,7 @@ const std::map<std::string, round_trip>& our_types() {
     return table;
 }
 
-/// It lacks members that its own schema requires; we add them.
+/// The official example lacks members that its own schema requires; we add them.
 constexpr const char* incomplete_example = "ReadResourceResultResponse/read-resource-result-response.json";
 
 }  // namespace
@@ -257,7 +257,7 @@ TEST_CASE("SCH-08: every official example message is decoded and encoded again w
     std::cout << "[protocol] " << examples << " official examples of " << seen_types << " types\n";
 }
 
-TEST_CASE("an elicitation without a mode is a form (ELI-03), and an unknown mode is neither") {
+TEST_CASE("an elicitation without a mode is a form (ELI-03); an unknown mode is rejected") {
     const auto form = decode<elicit_params>(json::parse(R"({"message":"m","requestedSchema":{}})"));
     CHECK(form.index() == 0);
     elicit_params into;
@@ -273,33 +273,33 @@ TEST_CASE("ELI-02: an elicitation capability without members means forms only") 
     CHECK(decode<elicitation_capability>(json::parse(R"({"form":{},"url":{}})")).takes_urls());
 }
 
-TEST_CASE("capabilities that are not known are kept and passed on") {
+TEST_CASE("unknown capabilities are kept and passed on") {
     const char* text = R"({"tools":{"listChanged":true,"sorted":true},"tasks":{"list":{}},"x":1})";
     CHECK(again<server_capabilities>(json::parse(text)) == json::parse(text));
     const char* client = R"({"sampling":{"tools":{},"images":{}},"roots":{},"tasks":{"cancel":{}}})";
     CHECK(again<client_capabilities>(json::parse(client)) == json::parse(client));
 }
 
-TEST_CASE("SCH-08: a tool keeps schema keywords and members that are not known") {
+TEST_CASE("SCH-08: a tool keeps unknown schema keywords and members") {
     const char* text = R"({"name":"t","inputSchema":{"type":"object","$defs":{"a":{"$anchor":"b"}},"if":{},"then":{}},)"
                        R"("execution":{"taskSupport":"optional"}})";
     CHECK(again<tool>(json::parse(text)) == json::parse(text));
 }
 
-TEST_CASE("structured content may be null, and that is not the same as none") {
+TEST_CASE("structured content may be null, which differs from missing") {
     const auto with = decode<call_tool_result>(json::parse(R"({"content":[],"structuredContent":null})"));
     CHECK(with.structured_content.has_value());
     CHECK(encode(with).contains("structuredContent"));
     CHECK_FALSE(decode<call_tool_result>(json::parse(R"({"content":[]})")).structured_content.has_value());
 }
 
-TEST_CASE("PAG-02: an empty cursor is a cursor") {
+TEST_CASE("PAG-02: an empty cursor is a valid cursor") {
     CHECK(decode<list_params>(json::parse(R"({"cursor":""})")).cursor == "");
     CHECK(encode(decode<list_params>(json::parse(R"({"cursor":""})"))).contains("cursor"));
     CHECK(decode<list_params>(json::parse("{}")).cursor == std::nullopt);
 }
 
-TEST_CASE("content: what the constructors make is what the protocol calls it") {
+TEST_CASE("content: the constructors create the blocks that the protocol defines") {
     const auto shown = [](const content& c) {
         std::string direct;
         CHECK(c.write(direct));
@@ -334,7 +334,7 @@ TEST_CASE("content: what the constructors make is what the protocol calls it") {
           R"({"type":"tool_result","toolUseId":"1","content":[{"type":"text","text":"ok"}],"isError":true})");
 }
 
-TEST_CASE("content: a block that lacks what its type needs is refused, one of an unknown type is kept") {
+TEST_CASE("content: a block without a required member is rejected; one of unknown type is kept") {
     const auto why = [](const char* text) {
         content into;
         decode_error e;
@@ -354,13 +354,13 @@ TEST_CASE("content: a block that lacks what its type needs is refused, one of an
     CHECK(e.message() == "content.text: required");
 }
 
-TEST_CASE("content that is not UTF-8 is refused and nothing is written of it") {
+TEST_CASE("content with invalid UTF-8 is rejected, and nothing is written") {
     std::string out = "before";
     CHECK_FALSE(content("\xff").write(out));
     CHECK(out == "before");
 }
 
-TEST_CASE("sampling: the text of a result is that of all its text blocks") {
+TEST_CASE("sampling: the text of a result is the text of all its text blocks") {
     sampling_result r;
     r.content = {content("a"), content::image("", "image/png"), content("b")};
     CHECK(r.text() == "ab");

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-/// The complaint about a value, as `path: text`, or "fits".
+/// The error for a value, as `path: text`, or "fits".
 inline std::string ask(const keel::schema& s, std::string_view value, std::string_view prefix = {}) {
     keel::decode_error e;
     return s.check(keel::json::parse(value), e, prefix) ? "fits" : e.message();
@@ -15,7 +15,7 @@ inline std::string ask(std::string_view schema, std::string_view value, const ke
     return ask(keel::schema(keel::json::parse(schema), options), value);
 }
 
-/// Why a schema is refused, or "good".
+/// The error of an invalid schema, or "good".
 inline std::string refusal(std::string_view schema, const keel::schema_options& options = {}) {
     try {
         keel::schema{keel::json::parse(schema), options};

@@ -16,7 +16,7 @@ bool multiple(std::string_view number, std::string_view of) {
 
 }  // namespace
 
-TEST_CASE("multipleOf means the decimals that were written") {
+TEST_CASE("multipleOf uses decimal values, not binary ones") {
     CHECK(multiple("0.07", "0.01"));
     CHECK(multiple("19.99", "0.01"));
     CHECK(multiple("4.35", "0.01"));
@@ -32,7 +32,7 @@ TEST_CASE("multipleOf means the decimals that were written") {
     CHECK_FALSE(multiple("4", "1.5"));
 }
 
-TEST_CASE("multipleOf has no bound and no overflow") {
+TEST_CASE("multipleOf has no limit and no overflow") {
     CHECK(multiple("1e308", "0.5"));
     CHECK(multiple("1e308", "1e-300"));
     CHECK_FALSE(multiple("1e308", "3"));
@@ -43,7 +43,7 @@ TEST_CASE("multipleOf has no bound and no overflow") {
     CHECK(multiple("18446744073709551615", "5"));
     CHECK_FALSE(multiple("18446744073709551615", "2"));
     CHECK(multiple("18446744073709551615", "18446744073709551615"));
-    CHECK(multiple("9007199254740993", "3"));  // 2^53 + 1, which no double can express
+    CHECK(multiple("9007199254740993", "3"));  // 2^53 + 1, which is not representable as a double
     CHECK_FALSE(multiple("9007199254740992", "3"));
     CHECK_FALSE(validation::is_multiple(json::value(std::numeric_limits<double>::infinity()), {1, 0}));
     CHECK_FALSE(validation::is_multiple(json::value(std::numeric_limits<double>::quiet_NaN()), {1, 1}));
@@ -60,7 +60,7 @@ TEST_CASE("limits are exact where doubles are not") {
     CHECK(ask(R"({"minimum":0})", "-0.5") != "fits");
     CHECK(ask(R"({"maximum":1e300})", "18446744073709551615") == "fits");
     CHECK(ask(R"({"type":"integer"})", "1e300") == "fits");
-    // What JSON cannot express keeps no limit.
+    // NaN and infinity never match.
     CHECK_FALSE(schema(json::parse(R"({"minimum":0})")).accepts(std::numeric_limits<double>::quiet_NaN()));
     CHECK_FALSE(schema(json::parse(R"({"type":"integer"})")).accepts(std::numeric_limits<double>::infinity()));
 }

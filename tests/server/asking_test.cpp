@@ -523,10 +523,10 @@ TEST_CASE("a conversation that no model may go on with is refused before it is s
         std::vector<content> after_the_use;
         const char* problem;  // "": it is sent
     } cases[] = {
-        {{content("and?")}, "message 2: every use of a tool is answered by its result, and nothing else is"},
-        {{b_done}, "message 2: every use of a tool is answered by its result, and nothing else is"},
-        {{a_done, b_done}, "message 2: every use of a tool is answered by its result, and nothing else is"},
-        {{a_done, content("and?")}, "message 2: tool results stand alone"},
+        {{content("and?")}, "message 2: tool results must match the tool uses of the previous message"},
+        {{b_done}, "message 2: tool results must match the tool uses of the previous message"},
+        {{a_done, b_done}, "message 2: tool results must match the tool uses of the previous message"},
+        {{a_done, content("and?")}, "message 2: a message with tool results must contain nothing else"},
         {{a_done}, ""},
     };
     for (std::string_view version : {"2025-11-25", "2026-07-28"}) {

@@ -103,8 +103,7 @@ TEST_CASE(
         feature_server s;
         put(s, "good", json::parse(R"({"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object"})"));
         CHECK(refusal(s, R"({"$schema":"http://json-schema.org/draft-07/schema#","type":"object"})")
-                  .find("the dialect \"http://json-schema.org/draft-07/schema#\" is not supported") !=
-              std::string::npos);
+                  .find("unsupported dialect \"http://json-schema.org/draft-07/schema#\"") != std::string::npos);
         CHECK(refusal(s, R"({"type":"object","properties":{"a":{"type":"text"}}})").find("/properties/a/type") !=
               std::string::npos);
         s.speak(version);
@@ -148,6 +147,6 @@ TEST_CASE("SCH-07: a call whose check would not end is refused, and the next one
     CHECK(call(s, "wide", R"({"x":1})").find("too much work to check") != std::string::npos);
     CHECK(call(s, "wide", R"({"y":1})") == "fits");
     CHECK(call(s, "deep", nested(20)) == "fits");
-    CHECK(call(s, "deep", nested(90)).find("nested too deeply to be checked") != std::string::npos);
+    CHECK(call(s, "deep", nested(90)).find("nested too deeply") != std::string::npos);
     CHECK(call(s, "deep", nested(1)) == "fits");
 }

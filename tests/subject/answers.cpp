@@ -52,7 +52,7 @@ std::string fail(context& ctx, fail_args in) {
     switch (in.kind) {
         case failing::tool: throw tool_failure("it did not work out");
         case failing::protocol: throw error(4242, "on purpose", json::object({{"kind", "protocol"}}));
-        case failing::exception: throw std::runtime_error("a secret of the house");
+        case failing::exception: throw std::runtime_error("an internal detail");
         case failing::number: throw 42;
     }
     return "";

@@ -36,7 +36,7 @@ public:
     /// The other side does not listen any more. Noticed while reading is paused, and ahead of unread input.
     void hangup() {
         loop_->post([self = shared_from_this()] {
-            if (self->listening()) self->listener_->on_failure("the peer hung up");
+            if (self->listening()) self->listener_->on_failure("the peer closed the connection");
         });
     }
 

@@ -17,7 +17,7 @@ namespace keel::test {
 
 namespace {
 
-// OpenSSL's memory is counted here, so that "as it was before" is a number, under every sanitizer.
+// Counts OpenSSL's memory, so that leaks are visible as a number under every sanitizer.
 std::atomic<std::size_t> held = 0;
 
 void* count(void* p) {
@@ -41,7 +41,7 @@ void* counted_realloc(void* p, std::size_t n, const char*, int) {
     return count(std::realloc(p, n));
 }
 
-// Before anything of OpenSSL has run: later it says no.
+// Must run before OpenSSL has allocated anything.
 const bool counting = CRYPTO_set_mem_functions(counted_malloc, counted_realloc, counted_free) == 1;
 
 struct opened {
@@ -125,7 +125,7 @@ tls::tls_files make_certificate(const scratch_folder& folder, const std::string&
 
 tls_peer::tls_peer(SSL_CTX* context) : context_(context) {
     REQUIRE(context_ != nullptr);
-    SSL_CTX_set_security_level(context_, 0);  // a peer with old habits is refused by us, not by itself
+    SSL_CTX_set_security_level(context_, 0);  // let our side refuse old versions and ciphers, not this peer
 }
 
 void tls_peer::begin() {

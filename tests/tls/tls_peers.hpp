@@ -1,6 +1,6 @@
 #pragma once
 
-// The other side of a TLS connection, and certificates made for the moment.
+// The other side of a TLS connection, and test certificates.
 
 #include "support/descriptors.hpp"
 #include "support/manual_loop.hpp"
@@ -26,42 +26,42 @@ struct certificate_options {
     std::string kind = "P-256";  // or "RSA"
     unsigned bits = 2048;        // of RSA
     std::string hosts = "DNS:localhost,IP:127.0.0.1";
-    const tls::tls_files* issuer = nullptr;  // itself
-    std::string not_before = {};             // an hour ago; "20200101000000Z"
-    std::string not_after = {};              // tomorrow
+    const tls::tls_files* issuer = nullptr;  // null: self-signed
+    std::string not_before = {};             // empty: an hour ago; otherwise "20200101000000Z"
+    std::string not_after = {};              // empty: tomorrow
     bool authority = true;
 };
 
-/// A certificate and its key, as NAME.crt and NAME.key.
+/// Creates a certificate and its key, NAME.crt and NAME.key.
 tls::tls_files make_certificate(const scratch_folder&, const std::string& file, const certificate_options& = {});
 
-/// Bytes that OpenSSL holds in this process.
+/// The bytes that OpenSSL has allocated in this process.
 std::size_t openssl_bytes();
 
 struct client_options {
-    int version = 0;             // TLS1_2_VERSION, …: this one only
-    std::string protocols = {};  // ALPN, in the form of the wire: "\x02h2"
+    int version = 0;             // TLS1_2_VERSION, …: only this version
+    std::string protocols = {};  // ALPN in wire format: "\x02h2"
     std::string ciphers = {};    // for TLS 1.2 and below
 };
 
-/// OpenSSL's own idea of one side, without a wire: cipher text goes in and out as strings.
+/// One side implemented with OpenSSL directly, without a socket: cipher text goes in and out as strings.
 class tls_peer {
 public:
     tls_peer(const tls_peer&) = delete;
     tls_peer& operator=(const tls_peer&) = delete;
 
-    /// What our side sent.
+    /// Passes in the bytes that our side sent.
     void feed(std::string_view cipher);
-    /// What is to be sent to it.
+    /// Returns the bytes to send to our side.
     std::string take_output();
     void send(std::string_view plain);
-    /// close_notify.
+    /// Sends close_notify.
     void end();
     SSL* session() const noexcept { return session_; }
 
     std::string input;
     bool handshaken = false;
-    bool ended = false;  // our side said close_notify
+    bool ended = false;  // our side sent close_notify
     std::string error;
 
 protected:
@@ -81,10 +81,10 @@ public:
 };
 
 struct tls_server_options {
-    int version = 0;                              // this one only
-    const tls::tls_files* certificate = nullptr;  // the common one
-    std::string protocol = {};                    // what it answers to ALPN, whatever was offered; empty: nothing
-    std::string groups = {};                      // for the exchange of keys
+    int version = 0;                              // only this version
+    const tls::tls_files* certificate = nullptr;  // null: the common one
+    std::string protocol = {};                    // the ALPN protocol it selects, whatever was offered; empty: none
+    std::string groups = {};                      // for the key exchange
     std::string ciphers = {};                     // for TLS 1.2 and below
     int ask_for_certificate = SSL_VERIFY_NONE;
 };
@@ -92,9 +92,9 @@ struct tls_server_options {
 class tls_server : public tls_peer {
 public:
     explicit tls_server(const tls_server_options& = {});
-    /// What the client called it.
+    /// The server name that the client sent (SNI).
     std::string name_asked_for() const;
-    /// What the client offered, in the form of the wire.
+    /// The protocols that the client offered, in wire format.
     std::string offered_protocols;
     std::string protocol;
 };
@@ -124,7 +124,7 @@ inline std::string numbers(std::size_t size) {
     return all;
 }
 
-/// A connection of ours whose wire is a script, and the other side. Nothing moves unless the test says so.
+/// A connection of ours over a scripted transport, and the other side. Bytes move only when the test says so.
 template <class Peer>
 struct talk {
     template <class Options>
@@ -133,9 +133,9 @@ struct talk {
     talk& operator=(const talk&) = delete;
     ~talk() {
         ours.reset();
-        loop->end();  // and with it last words that were still on their way
+        loop->end();  // also ends a flush that is still running
     }
-    /// Carries bytes back and forth until both are quiet.
+    /// Carries bytes back and forth until both sides have nothing to send.
     void exchange() {
         for (bool moved = true; moved;) {
             std::string out = theirs->take_output();
@@ -152,7 +152,7 @@ struct talk {
         REQUIRE(ours->handshaken());
         REQUIRE(theirs->handshaken);
     }
-    /// Everything of ours that is under way; what the other side then has.
+    /// Carries all bytes of our side to the other.
     void deliver() {
         loop->run();
         theirs->feed(wire->take_output());
@@ -165,7 +165,7 @@ struct talk {
     std::optional<Peer> theirs;
 };
 
-/// We are the server.
+/// Our side is the server.
 struct conversation : talk<tls_client> {
     explicit conversation(const client_options& options = {}, const tls::tls_context& context = common_context())
         : talk(options) {
@@ -176,7 +176,7 @@ struct conversation : talk<tls_client> {
     std::optional<tls_client>& client = theirs;
 };
 
-/// We are the client.
+/// Our side is the client.
 struct client_conversation : talk<tls_server> {
     explicit client_conversation(const tls_server_options& options = {},
                                  const tls::tls_client_context& context = common_trust(),

@@ -27,8 +27,8 @@ std::string_view trimmed(std::string_view text) {
     throw std::runtime_error(file.filename().string() + ":" + std::to_string(line) + ": " + why);
 }
 
-/// "legacy", "all", "2025-06-18", "2025-06-18+" (and later), "-2025-06-18" (and earlier). Later and earlier stay within the
-/// older revisions.
+/// Parses "legacy", "all", "2025-06-18", "2025-06-18+" (and later), "-2025-06-18" (and earlier). Later and earlier are
+/// limited to legacy revisions.
 std::vector<std::string> versions_of(std::string_view words) {
     std::vector<std::string> all(protocol::revision_names.begin(), protocol::revision_names.end());
     std::vector<std::string> legacy(all.begin(), all.end() - 1);
@@ -47,7 +47,7 @@ std::vector<std::string> versions_of(std::string_view words) {
             }
         }
         if (w != "all" && w != "legacy" && std::find(all.begin(), all.end(), w) == all.end()) {
-            throw std::runtime_error("no such version: " + word);
+            throw std::runtime_error("unknown version: " + word);
         }
     }
     return named;
@@ -65,16 +65,16 @@ public:
             ++number_;
             take(line);
         }
-        if (c_.title.empty()) refuse(c_.file, 1, "the first line is its title: # …");
-        if (c_.versions.empty()) refuse(c_.file, 1, "it says no versions: versions: …");
+        if (c_.title.empty()) refuse(c_.file, 1, "missing title: the first line must be # …");
+        if (c_.versions.empty()) refuse(c_.file, 1, "missing line: versions: …");
         return std::move(c_);
     }
 
 private:
     void take(std::string_view line) {
         if (trimmed(line).empty()) return;
-        if (line.front() == ' ' || line.front() == '\t') {  // goes on
-            if (c_.steps.empty()) refuse(c_.file, number_, "nothing goes on here");
+        if (line.front() == ' ' || line.front() == '\t') {  // continuation
+            if (c_.steps.empty()) refuse(c_.file, number_, "continuation line without a message");
             c_.steps.back().text += ' ';
             c_.steps.back().text += trimmed(line);
             return;
@@ -87,7 +87,7 @@ private:
         s.line = number_;
         if (line.front() == '[') {
             std::size_t end = line.find(']');
-            if (end == std::string_view::npos) refuse(c_.file, number_, "no ]");
+            if (end == std::string_view::npos) refuse(c_.file, number_, "missing ]");
             s.versions = versions_in(line.substr(1, end - 1));
             line = trimmed(line.substr(end + 1));
         }
@@ -112,7 +112,7 @@ private:
         if (name == "versions") c_.versions = versions_in(value);
         else if (name == "offers") c_.offers = words_of(value);
         else if (name == "page-size") c_.page_size = std::stoul(std::string(value));
-        else refuse(c_.file, number_, "neither -->, <--, ! nor a setting: " + std::string(line));
+        else refuse(c_.file, number_, "unknown line: expected -->, <--, ! or a setting: " + std::string(line));
     }
 
     std::vector<std::string> versions_in(std::string_view text) const {
@@ -151,7 +151,7 @@ conversation read(const std::filesystem::path& file) {
 json::value fill_in(const json::value& v, const names& known) {
     if (auto text = v.if_string(); text && is_name(*text)) {
         auto at = known.find(*text);
-        if (at == known.end()) throw std::runtime_error("nothing is known by the name " + std::string(*text));
+        if (at == known.end()) throw std::runtime_error("unknown name " + std::string(*text));
         return at->second;
     }
     if (v.is_array()) {

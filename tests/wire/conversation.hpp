@@ -1,6 +1,6 @@
 #pragma once
 
-// Conversations between a client and a server, as text. README.md beside this file tells how they are written.
+// Conversations between a client and a server as text. See README.md in this folder.
 
 #include <keel/json.hpp>
 
@@ -13,13 +13,13 @@
 
 namespace keel::conversations {
 
-/// One line: what the client says, what the server must say, or what happens on the server.
+/// One line: a message of the client, an expected message of the server, or an event on the server.
 struct step {
     enum class kind : unsigned char { client, server, silence, event };
     kind what = kind::event;
     std::size_t line = 0;
     std::string text = {};
-    std::vector<std::string> versions = {};  // empty: all of the conversation's
+    std::vector<std::string> versions = {};  // empty: all versions of the conversation
 };
 
 struct conversation {
@@ -31,23 +31,23 @@ struct conversation {
     std::vector<step> steps = {};
 };
 
-/// Throws std::runtime_error with the line when it is not one.
+/// Throws std::runtime_error with the line number if the text is invalid.
 conversation parse(std::string_view text, std::filesystem::path file = {});
 conversation read(const std::filesystem::path& file);
 
-/// Values that a conversation has given names: "$state".
+/// The named values of a conversation: "$state".
 using names = std::map<std::string, json::value, std::less<>>;
 
-/// Puts values in the place of names in what the client says.
+/// Replaces names with values in a message of the client.
 json::value fill_in(const json::value& v, const names& known);
 
-/// Compares what the server said with what it should say, member by member, and learns the names that are new. "" when it
-/// fits, else where and why not.
+/// Compares a message of the server with the expected one, member by member, and records new names. Returns "" if they
+/// match, otherwise the path and the reason.
 std::string difference(const json::value& expected, const json::value& got, names& known,
                        const std::string& path = "message");
 
-/// Plays it under one version against a server that offers what it says. "" when everything went as written, else the
-/// first place where it did not: file and line, what was expected, what came.
+/// Plays a conversation under one version. Returns "" if it goes as written, otherwise the first mismatch: file and
+/// line, expected and received message.
 std::string play(const conversation& c, const std::string& version);
 
 }  // namespace keel::conversations

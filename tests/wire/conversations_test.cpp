@@ -1,4 +1,4 @@
-// Plays every conversation beside this file, under each of its versions.
+// Plays every conversation in this folder, under each of its versions.
 
 #include "support/proof.hpp"
 #include "wire/conversation.hpp"
@@ -24,7 +24,7 @@ std::string compared(const char* expected, const char* got) {
 
 }  // namespace
 
-TEST_CASE("every conversation goes as it is written") {
+TEST_CASE("every conversation goes as written") {
     std::vector<std::filesystem::path> files;
     for (const auto& each : std::filesystem::directory_iterator(std::filesystem::path(__FILE__).parent_path())) {
         if (each.path().extension() == ".txt") files.push_back(each.path());
@@ -42,7 +42,7 @@ TEST_CASE("every conversation goes as it is written") {
     }
 }
 
-TEST_CASE("a conversation that goes another way says where, what was expected and what came") {
+TEST_CASE("a mismatch is reported with its line, the expected and the received message") {
     CHECK(played(R"(# ping
 versions: 2025-11-25
 !initialize
@@ -55,7 +55,7 @@ versions: 2025-11-25
     got      {"jsonrpc":"2.0","id":1,"result":{}})");
 }
 
-TEST_CASE("what nobody expects is a mismatch, and so is silence") {
+TEST_CASE("an unexpected or missing message is a mismatch") {
     const std::string ping =
         "# ping\nversions: 2025-11-25\n!initialize\n"
         R"(--> {"jsonrpc":"2.0","id":1,"method":"ping"})"
@@ -66,7 +66,7 @@ TEST_CASE("what nobody expects is a mismatch, and so is silence") {
           "x.txt:6 (2025-11-25)\n    expected {\"more\":1}\n    got      nothing");
 }
 
-TEST_CASE("members count in any order, numbers by their value, and everything else exactly") {
+TEST_CASE("members match in any order, numbers by value, everything else exactly") {
     CHECK(compared(R"({"a":1,"b":[2.0]})", R"({"b":[2],"a":1})").empty());
     CHECK(compared(R"({"a":1})", R"({"a":1,"b":2})") == "message.b is not expected: 2");
     CHECK(compared(R"({"a":1,"b":2})", R"({"a":1})") == "message.b is missing");
@@ -78,11 +78,11 @@ TEST_CASE("members count in any order, numbers by their value, and everything el
     CHECK(compared(R"(["$x","$x"])", R"([5,6])") == "message[1]: expected $x, which is 5, not 6");
 }
 
-TEST_CASE("a file that is no conversation is refused with its line") {
-    CHECK_THROWS_WITH(parse("# t\nversions: 1999-01-01\n", "x.txt"), "x.txt:2: no such version: 1999-01-01");
+TEST_CASE("an invalid conversation file is rejected with its line") {
+    CHECK_THROWS_WITH(parse("# t\nversions: 1999-01-01\n", "x.txt"), "x.txt:2: unknown version: 1999-01-01");
     CHECK_THROWS_WITH(parse("# t\nversions: all\nhello\n", "x.txt"),
-                      "x.txt:3: neither -->, <--, ! nor a setting: hello");
-    CHECK_THROWS_WITH(parse("versions: all\n", "x.txt"), "x.txt:1: the first line is its title: # …");
+                      "x.txt:3: unknown line: expected -->, <--, ! or a setting: hello");
+    CHECK_THROWS_WITH(parse("versions: all\n", "x.txt"), "x.txt:1: missing title: the first line must be # …");
     CHECK(parse("# t\nversions: legacy\n").versions.size() == 4);
     CHECK(parse("# t\nversions: 2025-06-18+\n").versions == std::vector<std::string>{"2025-06-18", "2025-11-25"});
     CHECK(parse("# t\nversions: -2025-03-26\n").versions == std::vector<std::string>{"2024-11-05", "2025-03-26"});

@@ -1,4 +1,4 @@
-// The check of every message is worth something only if it finds what is wrong.
+// Tests that the check of every message detects errors.
 
 #include "support/message_check.hpp"
 #include "support/tap.hpp"
@@ -12,7 +12,7 @@ namespace json = keel::json;
 
 const std::string server_info = R"("_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}})";
 
-/// What is wrong with the last of these lines of a server, after a client has sent its own.
+/// The error in the last of these server messages, after the client's messages.
 std::string problem(const std::vector<std::string>& from_client, const std::vector<std::string>& from_server) {
     message_check check;
     for (const std::string& line : from_client) check.sent(line);
@@ -36,7 +36,7 @@ std::string opened(std::string_view version) {
 
 }  // namespace
 
-TEST_CASE("a result that is not the method's own is found, in every revision") {
+TEST_CASE("a result that does not match the method is detected, in every revision") {
     for (std::string version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
         CAPTURE(version);
         std::vector<std::string> asked = {initialize(version), request_line("1", "tools/call", R"({"name":"x"})")};
@@ -51,7 +51,7 @@ TEST_CASE("a result that is not the method's own is found, in every revision") {
           "not a CallToolResult of 2026-07-28: content: required");
 }
 
-TEST_CASE("content is that of the revision which the client and the server have agreed on") {
+TEST_CASE("content is checked against the negotiated revision") {
     std::string audio = R"({"content":[{"type":"audio","data":"YQ==","mimeType":"audio/wav"}]})";
     auto with = [&](const std::string& version) {
         return problem({initialize(version), request_line("1", "tools/call", R"({"name":"x"})")},
@@ -61,14 +61,14 @@ TEST_CASE("content is that of the revision which the client and the server have 
     CHECK(with("2025-03-26").empty());
 }
 
-TEST_CASE("an answer to initialize must be one, and name a revision that exists") {
+TEST_CASE("an initialize result must be valid and name a known revision") {
     CHECK(problem({initialize("2025-11-25")}, {opened("2025-11-25")}).empty());
     CHECK(problem({initialize("1999-01-01")}, {opened("1999-01-01")}) == "an unknown revision: 1999-01-01");
     CHECK(problem({initialize("2025-11-25")}, {result_line("0", R"({"protocolVersion":"2025-11-25"})")})
               .starts_with("not a InitializeResult of 2025-11-25"));
 }
 
-TEST_CASE("what every result of the newest revision must have is missed") {
+TEST_CASE("missing members that the newest revision requires are detected") {
     std::vector<std::string> call = {modern_line("1", "tools/call", R"("name":"x")")};
     CHECK(problem(call, {result_line("1", R"({"resultType":"complete","content":[],)" + server_info + "}")}).empty());
     CHECK(problem(call, {result_line("1", R"({"resultType":"complete","content":[]})")}) ==
@@ -82,14 +82,14 @@ TEST_CASE("what every result of the newest revision must have is missed") {
     CHECK(problem({modern_line("1", "tools/list")},
                   {result_line("1", R"({"resultType":"complete","tools":[],"ttlMs":0,)" + server_info + "}")}) ==
           "no cacheScope (CACHE-01)");
-    // A method of the test's own has results of its own, but is in the revision all the same.
+    // A custom method has its own results, but belongs to the revision too.
     CHECK(problem({modern_line("1", "example/list")},
                   {result_line("1", R"({"resultType":"complete",)" + server_info + "}")})
               .empty());
     CHECK(problem({modern_line("1", "example/list")}, {result_line("1")}) != "");
 }
 
-TEST_CASE("a question that must not be asked is found") {
+TEST_CASE("a request that the server must not send is detected") {
     std::string ask = R"({"resultType":"input_required","requestState":"s",)" + server_info +
                       R"(,"inputRequests":{"a":{"method":"roots/list"}}})";
     auto call = [](std::string_view method, std::string_view capabilities) {
@@ -115,7 +115,7 @@ TEST_CASE("a question that must not be asked is found") {
           "elicitation in a mode that the client has not declared (ELI-02)");
 }
 
-TEST_CASE("errors are looked at too") {
+TEST_CASE("errors are checked too") {
     std::vector<std::string> call = {modern_line("1", "tools/call", R"("name":"x")")};
     CHECK(problem(call, {error_line("1", -32602, "no")}).empty());
     CHECK(problem(call, {error_line("1", -32002, "no")}) == "a code of older revisions (BASE-14)");
@@ -126,7 +126,7 @@ TEST_CASE("errors are looked at too") {
     CHECK(problem({}, {R"({"jsonrpc":"2.0","error":{"code":-32700}})"}) != "");
 }
 
-TEST_CASE("notifications are those of the revision, and carry what they must") {
+TEST_CASE("notifications are checked against the revision") {
     CHECK(problem({initialize("2025-11-25")},
                   {opened("2025-11-25"), notification_line("notifications/tools/list_changed")})
               .empty());
@@ -146,7 +146,7 @@ TEST_CASE("notifications are those of the revision, and carry what they must") {
           "a batch outside of revision 2025-03-26");
 }
 
-TEST_CASE("a test that means it may say things that no schema allows") {
+TEST_CASE("a test may disable the check for intentionally invalid messages") {
     message_check check;
     check.expect_off_schema("to see that it can be switched off");
     check.sent(modern_line("1", "tools/list"));

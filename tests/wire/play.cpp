@@ -52,7 +52,7 @@ private:
         }
     }
 
-    /// What is not JSON is said as it stands: garbage is part of some conversations.
+    /// Text that is not JSON is sent unchanged: some conversations contain garbage.
     void say(const std::string& text) {
         json::document doc;
         const json::value* v = doc.read(text);

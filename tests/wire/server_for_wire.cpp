@@ -113,7 +113,7 @@ void server_for_wire::add_tool(std::string name, std::string about, F f, tool_op
 server_for_wire::server_for_wire(std::size_t page_size)
     : feature_server([page_size] {
           test::server_settings how;
-          how.workers = 1;  // answers come in one order
+          how.workers = 1;  // so that answers have a fixed order
           how.instructions = "Say hello first";
           how.adjust = [page_size](server_options& o) {
               o.page_size = page_size;
@@ -155,7 +155,7 @@ void server_for_wire::offer_tools() {
              {.quick = true});
     add_tool("fail", "Fails in its own business", [] { return tool_result::failure("the printer is on fire"); },
              {.quick = true});
-    add_tool("crash", "Throws", []() -> std::string { throw std::runtime_error("a secret of the house"); },
+    add_tool("crash", "Throws", []() -> std::string { throw std::runtime_error("an internal detail"); },
              {.quick = true});
     add_tool("refuse", "Answers with an error of its own",
              []() -> std::string { throw error(1234, "not today", json::object({{"until", "tomorrow"}})); },
@@ -303,7 +303,7 @@ void server_for_wire::offer_the_rest() {
 
 void server_for_wire::offer(const std::string& name) {
     auto at = shelf_.find(name);
-    if (at == shelf_.end()) throw std::runtime_error("the server has no \"" + name + "\"");
+    if (at == shelf_.end()) throw std::runtime_error("unknown offer \"" + name + "\"");
     at->second();
 }
 
@@ -334,19 +334,19 @@ void server_for_wire::happen(const std::string& what) {
         std::string_view named = std::string_view(rest).substr(unit);
         if (named == "ms") advance(std::chrono::milliseconds(count));
         else if (named == "s") advance(std::chrono::seconds(count));
-        else throw std::runtime_error("no such span of time: " + rest);
+        else throw std::runtime_error("invalid duration: " + rest);
     } else if (verb == "release") {
         open(gate_);
     } else if (verb == "close") {
         close();
     } else {
-        throw std::runtime_error("no such event: !" + what);
+        throw std::runtime_error("unknown event: !" + what);
     }
 }
 
 void server_for_wire::settle() {
     loop->run();
-    // A job of a worker may lead to another.
+    // A job of a worker may start another.
     for (int i = 0; i < 3; ++i) settle_workers();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The server that conversations are played against. A conversation names what of it is there: `offers: echo blocks`.
+// The server of the conversations. A conversation lists the features that it needs: `offers: echo blocks`.
 
 #include "server/feature_server.hpp"
 
@@ -18,13 +18,14 @@ public:
         if (std::uncaught_exceptions() == 0) finish();
     }
 
-    /// A tool, a resource by its URI, a template, a prompt or a method. Throws std::runtime_error for a name that is unknown.
+    /// Adds a tool, a resource (by URI), a template, a prompt or a method. Throws std::runtime_error if the name is
+    /// unknown.
     void offer(const std::string& name);
-    /// Takes it away again, and says so.
+    /// Removes it, and notifies clients.
     void withdraw(const std::string& name);
-    /// What stands behind "!": "updated test://readme", "add echo", "advance 100ms", … Throws for what is unknown.
+    /// An event after "!": "updated test://readme", "add echo", "advance 100ms", … Throws if it is unknown.
     void happen(const std::string& what);
-    /// Runs until nothing can go on without time or the client.
+    /// Runs until only time or the client can make progress.
     void settle();
 
 private:
@@ -34,7 +35,7 @@ private:
     void offer_asking_tools();
     void offer_the_rest();
 
-    std::map<std::string, std::function<void()>> shelf_;  // by name: puts it on offer
+    std::map<std::string, std::function<void()>> shelf_;  // by name: adds it
     test::gate gate_;
 };
 

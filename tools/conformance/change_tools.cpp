@@ -1,4 +1,4 @@
-// Tools that change a list, so that whoever listens is told.
+// Tools that change a list, so that clients are notified.
 
 #include "fixtures.hpp"
 
@@ -31,7 +31,7 @@ void add_change_tools(server& s) {
     s.on_start([] { return std::make_unique<counts>(); });
     put_changing_tool(s, 0);
     put_changing_prompt(s, 0);
-    // The server outlives its handlers.
+    // The server must outlive its handlers.
     s.add_tool("test_trigger_tool_change", "Changes the list of tools",
                [&s](context& ctx) {
                    put_changing_tool(s, ++ctx.state<counts>().tools);

@@ -1,4 +1,4 @@
-// Tools that give each kind of content, and one that fails.
+// Tools that return each kind of content, and one that fails.
 
 #include "fixtures.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the official conformance suite expects to find on the server that it tests: tools, resources and prompts with
-// fixed names that behave in fixed ways.
+// The fixtures that the official conformance suite expects on the tested server: tools, resources and prompts with
+// fixed names and behavior.
 
 #include <keel/server.hpp>
 
@@ -17,14 +17,14 @@ inline constexpr std::string_view square_png =
 inline constexpr std::string_view silence_wav =
     "UklGRiwAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQgAAACAgICAgICAgA==";
 
-/// The first of these tools is called by the suite without arguments and must succeed: lists have the order in which
-/// things were added.
+/// The suite calls the first of these tools without arguments, and it must succeed: lists are in the order in which
+/// items were added.
 void add_content_tools(server& s);   // every kind of content
 void add_message_tools(server& s);   // progress, logs, a response stream that ends early
-void add_schema_tools(server& s);    // schemas that must reach the client as they are
+void add_schema_tools(server& s);    // schemas that must reach the client unchanged
 void add_question_tools(server& s);  // sampling and forms
-void add_round_tools(server& s);     // questions of revision 2026-07-28: their keys, their rounds, their state
-void add_change_tools(server& s);    // whatever makes a list change
+void add_round_tools(server& s);     // input_required results of revision 2026-07-28: keys, rounds, state
+void add_change_tools(server& s);    // tools that change lists
 void add_resources(server& s);
 void add_prompts(server& s);
 

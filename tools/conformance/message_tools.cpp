@@ -1,4 +1,4 @@
-// Tools that say something on the way to their result, and one whose result is fetched later.
+// Tools that send messages before their result, and one whose result is fetched later.
 
 #include "fixtures.hpp"
 
@@ -30,13 +30,13 @@ task<std::string> with_logging(context& ctx) {
     co_return "Tool with logging executed successfully";
 }
 
-// Revision 2026-07-28: a client that sets no log level for its request gets none of this.
+// Revision 2026-07-28: a client that sets no log level in its request gets no log messages.
 std::string log_once(context& ctx) {
     ctx.log(log_level::info, "This message is only for those who asked for it");
     return "Logged, for those who asked for it";
 }
 
-// The client has to come back for the result: the stream ends first, and it may return after `retry`.
+// The client must reconnect for the result: the stream ends first, and the client reconnects after `retry`.
 task<std::string> reconnection(context& ctx) {
     constexpr duration retry = 100ms;
     ctx.release_stream(retry);

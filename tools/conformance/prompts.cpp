@@ -1,4 +1,4 @@
-// Texts to fill in.
+// Prompts.
 
 #include "fixtures.hpp"
 

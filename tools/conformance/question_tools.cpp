@@ -1,4 +1,4 @@
-// Tools that ask the client's model or its user.
+// Tools that use sampling and elicitation.
 
 #include "fixtures.hpp"
 
@@ -89,14 +89,14 @@ task<std::string> ask_with_choices(context& ctx) {
     return show_form(ctx, "Please choose in each of these ways", form_with_choices);
 }
 
-// Clients that have not declared sampling are told what they would have to declare.
+// Clients without sampling get an error that names the required capability.
 task<std::string> need_sampling(context& ctx) {
     sampling_request request("Say anything", 10);
     sampling_result answer = co_await ctx.sample("anything", request);
     co_return answer.text();
 }
 
-// In revision 2026-07-28 nothing is asked on the stream itself: the call ends with the question as its result.
+// In revision 2026-07-28 no request is sent on the stream: the call ends with an input_required result.
 task<std::string> ask_on_stream(context& ctx) {
     ctx.progress(1, 2, "about to ask");
     elicited<account> answer = co_await ctx.elicit<account>("account", "Who are you?");

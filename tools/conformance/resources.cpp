@@ -1,4 +1,4 @@
-// Things to read.
+// Resources.
 
 #include "fixtures.hpp"
 

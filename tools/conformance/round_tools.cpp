@@ -1,5 +1,5 @@
-// Calls that end with questions and are made again with the answers (revision 2026-07-28). The keys of the questions are
-// those that the suite answers. In older revisions the same handlers ask by requests.
+// Calls that end with questions and are repeated with the answers (revision 2026-07-28). The keys of the questions are
+// those that the suite answers. In older revisions the same handlers send requests.
 
 #include "fixtures.hpp"
 
@@ -56,13 +56,13 @@ task<std::string> ask_roots(context& ctx) {
     co_return "Roots: " + list_of(roots);
 }
 
-// What was recorded before the question must come back with the answer: if it has to be made again, the state was lost.
+// The value recorded before the question must return with the answer: if it is created again, the state was lost.
 task<std::string> keep_state(context& ctx) {
     bool made_now = false;
     auto make = [&made_now] { return made_now = true; };
     co_await ctx.once("mark", make);
     elicited<confirmation> sure = co_await ctx.elicit<confirmation>("confirm", "Please confirm");
-    // Before 2026-07-28 a handler does not run again: it waits here, and keeps its state itself.
+    // Before 2026-07-28 a handler does not run again: it waits here and keeps its own state.
     bool same_run = ctx.protocol_version() < "2026-07-28";
     std::string state = made_now == same_run ? "state-ok" : "state-lost";
     co_return state + (sure && sure->ok ? ", confirmed" : ", not confirmed");
@@ -100,13 +100,13 @@ task<std::string> ask_twice(context& ctx) {
     co_return user->name + " likes " + likes->color;
 }
 
-// Keel refuses a state that was changed on the way, before the handler runs.
+// Keel rejects a modified state before the handler runs.
 task<std::string> confirm(context& ctx) {
     elicited<confirmation> sure = co_await ctx.elicit<confirmation>("confirm", "Please confirm");
     co_return sure && sure->ok ? "Confirmed" : "Not confirmed";
 }
 
-// Asks whatever this client can be asked, and nothing else.
+// Asks only questions that the client supports.
 task<std::string> ask_what_can_be_asked(context& ctx) {
     elicited<person> user;
     std::string greeting;

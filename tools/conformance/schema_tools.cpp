@@ -1,4 +1,4 @@
-// Tools whose input schema no struct can say.
+// Tools with input schemas that a described struct cannot express.
 
 #include "fixtures.hpp"
 
@@ -32,7 +32,7 @@ constexpr const char* contact_schema = R"({
     "additionalProperties": false
 })";
 
-// Clients repeat `region` in the header Mcp-Param-Region, where proxies can see it.
+// Clients repeat `region` in the Mcp-Param-Region header, where proxies can read it.
 constexpr const char* region_schema = R"({
     "type": "object",
     "properties": {

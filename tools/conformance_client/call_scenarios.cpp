@@ -1,4 +1,4 @@
-// Tools and what happens on the way to their results.
+// Tool calls, and messages that the server sends during them.
 
 #include "scenarios.hpp"
 
@@ -19,7 +19,7 @@ task<void> look_around(client& c, const json::value&) {
     for (const tool& t : tools) say("  " + t.name);
 }
 
-/// A server that declares nothing and is asked all the same: with the open form, which does not look at what was declared.
+/// The server declares no capabilities: use the raw request form, which does not check them.
 task<void> introduce(client& c, const json::value&) {
     json::value listed = co_await c.request("tools/list");
     say(std::to_string(listed["tools"].size()) + " tools");
@@ -31,13 +31,13 @@ task<void> add_numbers(client& c, const json::value&) {
     co_await use_tool(c, "add_numbers", std::move(numbers));
 }
 
-/// None of these tools takes arguments. They are called one after the other.
+/// These tools take no arguments. They are called one after the other.
 task<void> use_every_tool(client& c, const json::value&) {
     std::vector<tool> tools = co_await c.list_tools();
     for (const tool& t : tools) co_await use_tool(c, t.name, json::object());
 }
 
-/// Side by side: what one call is asked and told must not get into another.
+/// Concurrently: messages of one call must not reach another.
 task<void> use_every_tool_at_once(client& c, const json::value&) {
     std::vector<tool> tools = co_await c.list_tools();
     auto calls = [&](scope& s) -> task<void> {
@@ -47,11 +47,11 @@ task<void> use_every_tool_at_once(client& c, const json::value&) {
     co_await with_scope(calls);
 }
 
-/// Gives the server back what has arrived of a schema.
+/// Returns the received schema to the server.
 task<void> echo_schema(client& c, const json::value&) {
     std::vector<tool> tools = co_await c.list_tools();
     auto rich = std::ranges::find(tools, "json_schema_2020_12_tool", &tool::name);
-    if (rich == tools.end()) throw std::runtime_error("the tool whose schema is to be echoed is not there");
+    if (rich == tools.end()) throw std::runtime_error("missing tool with the schema to echo");
     json::value arguments = json::object({{"schema", rich->input_schema}});
     co_await use_tool(c, "json_schema_echo", std::move(arguments));
 }

@@ -18,7 +18,7 @@ std::string_view trimmed(std::string_view text) {
     return text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-/// Takes the first line off `rest`. Nothing at the end.
+/// Removes and returns the first line of `rest`, or nothing at the end.
 std::optional<std::string_view> next_line(std::string_view& rest) {
     if (rest.empty()) return std::nullopt;
     auto end = rest.find('\n');
@@ -38,7 +38,7 @@ json::value single_quoted(std::string_view text) {
     return out;
 }
 
-/// The core schema of YAML 1.2, as far as JSON has the same.
+/// The core schema of YAML 1.2, as far as it matches JSON.
 json::value plain(std::string_view text) {
     if (text.empty() || text == "null" || text == "~") return nullptr;
     if (text == "true") return true;
@@ -82,7 +82,7 @@ void add(json::value& to, std::string_view line) {
 
 json::value read_front_matter(std::string_view file) {
     std::optional<std::string_view> line = next_line(file);
-    if (!line || *line != "---") throw json::error("front matter: there is none");
+    if (!line || *line != "---") throw json::error("front matter: missing");
     json::value found = json::object();
     while ((line = next_line(file))) {
         if (*line == "---") return found;
@@ -92,14 +92,14 @@ json::value read_front_matter(std::string_view file) {
             add(found, text);
             continue;
         }
-        // An indented line belongs to the last key, which had nothing of its own.
+        // An indented line belongs to the last key, which has no value of its own.
         if (found.empty()) refuse("indented without a key before", *line);
         json::value& parent = found.members().back().content;
         if (parent.is_null()) parent = json::object();
         if (!parent.is_object()) refuse("text over several lines", *line);
         add(parent, text);
     }
-    throw json::error("front matter: it does not end");
+    throw json::error("front matter: missing end line");
 }
 
 }  // namespace keel::conformance

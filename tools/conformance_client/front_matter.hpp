@@ -8,8 +8,8 @@
 
 namespace keel::conformance {
 
-/// The members as an object. Reads the part of YAML that people write there: scalars, and mappings of scalars one level
-/// deep. Throws json::error for anything else: what was not understood cannot be compared with anything.
+/// Returns the members as an object. Supports scalars, and mappings of scalars one level deep. Throws json::error for
+/// other YAML, because a value that was not parsed cannot be compared.
 json::value read_front_matter(std::string_view file);
 
 }  // namespace keel::conformance

@@ -1,4 +1,4 @@
-// What a client repeats in the headers of HTTP, and which tools it must not offer because of theirs.
+// HTTP headers that a client must send, and tools that it must not offer because of invalid annotations.
 
 #include "scenarios.hpp"
 
@@ -9,7 +9,7 @@ namespace keel::conformance {
 
 namespace {
 
-/// One request of each kind that has a header for its name, for everything the server lists.
+/// One request of each kind that has an Mcp-Name header, for everything the server lists.
 task<void> use_everything(client& c, const json::value&) {
     std::vector<tool> tools = co_await c.list_tools();
     for (const tool& t : tools) co_await use_tool(c, t.name, json::object());
@@ -26,7 +26,7 @@ task<void> use_everything(client& c, const json::value&) {
 }
 
 task<void> make_given_calls(client& c, const json::value& context) {
-    co_await c.list_tools();  // says which arguments are headers too
+    co_await c.list_tools();  // tells the client which arguments are sent as headers
     for (const json::value& call : context["toolCalls"].items()) {
         co_await use_tool(c, std::string(call["name"].as_string()), call["arguments"]);
     }

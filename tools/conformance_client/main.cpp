@@ -1,10 +1,9 @@
 // The client that the official conformance suite tests: `conformance-client URL`.
 //
-// The environment says what to do: MCP_CONFORMANCE_SCENARIO names the scenario, MCP_CONFORMANCE_CONTEXT may have more on it
-// (JSON), MCP_CONFORMANCE_PROTOCOL_VERSION is the revision to speak. Without the latter the client finds out by itself what
-// the server speaks.
+// Environment: MCP_CONFORMANCE_SCENARIO is the name of the scenario, MCP_CONFORMANCE_CONTEXT optional JSON data for it,
+// MCP_CONFORMANCE_PROTOCOL_VERSION the revision to use. Without the latter the client negotiates the revision.
 //
-// Exit status: 0 when the scenario was played to its end, 1 when something failed, 2 when there is no such scenario.
+// Exit status: 0 if the scenario was completed, 1 if it failed, 2 if the scenario is unknown.
 
 #include "scenarios.hpp"
 #include "skills.hpp"
@@ -28,7 +27,7 @@ namespace keel::conformance {
 
 namespace {
 
-// A call that is not answered is given up before the suite gives us up, so that it can be said which one it was.
+// Shorter than the timeout of the suite, so that the error names the call.
 constexpr duration patience = std::chrono::seconds(20);
 constexpr unsigned give_up_after = 60;  // seconds
 
@@ -37,7 +36,7 @@ std::string from_environment(const char* name) {
     return value ? value : "";
 }
 
-/// Somebody who agrees to everything: switches are turned on, and whatever has a default keeps it.
+/// A user who agrees to everything: booleans are true, and fields with a default keep it.
 form_answer agree(const form_question& asked) {
     json::value values = json::object();
     for (const json::member& field : asked.schema["properties"].members()) {
@@ -71,7 +70,7 @@ client_options options_for(const std::string& version) {
     return options;
 }
 
-// The arguments outlive it.
+// The arguments must outlive the task.
 task<void> play(client& c, const scenario& s, const json::value& context) {
     co_await c.connect();
     server_facts facts = c.server();
@@ -81,7 +80,7 @@ task<void> play(client& c, const scenario& s, const json::value& context) {
     co_await c.close();
 }
 
-/// Runs a task to its end on this thread. Throws what it throws.
+/// Runs a task to completion on this thread. Rethrows its exception.
 void run(task<void> work) {
     boost::asio::io_context io(1);
     auto busy = boost::asio::make_work_guard(io);
@@ -131,7 +130,7 @@ int main(int argc, char** argv) {
         keel::conformance::complain("usage: conformance-client URL");
         return 2;
     }
-    // Whoever runs us may end the shell we were started from and leave us behind.
+    // The suite may kill the shell that started this process, and leave this process behind.
     alarm(keel::conformance::give_up_after);
     return keel::conformance::play_at(argv[1]);
 }

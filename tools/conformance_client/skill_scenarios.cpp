@@ -1,4 +1,4 @@
-// A host for skills: shows what there is, and loads only what can be trusted.
+// A host for skills: lists them, and loads only skills that can be verified.
 
 #include "scenarios.hpp"
 #include "skills.hpp"

@@ -49,7 +49,7 @@ void verify(const skill_file& promise, std::string_view bytes) {
         throw skill_refused(promise.uri + " has " + std::to_string(bytes.size()) + " bytes, not " +
                             std::to_string(promise.size));
     }
-    if (digest_of(bytes) != promise.digest) throw skill_refused(promise.uri + " is not what the list says: its digest");
+    if (digest_of(bytes) != promise.digest) throw skill_refused(promise.uri + " does not match its digest in the list");
 }
 
 void verify_front_matter(const skill& s, std::string_view file) {
@@ -60,14 +60,15 @@ void verify_front_matter(const skill& s, std::string_view file) {
         throw skill_refused(s.uri + ": " + e.what());
     }
     for (const json::member& m : s.front_matter.members()) {
-        if (found[m.key()] != m.content) throw skill_refused(s.uri + " has another " + std::string(m.key()));
+        if (found[m.key()] != m.content)
+            throw skill_refused(s.uri + " differs from the list in " + std::string(m.key()));
     }
-    if (found.size() != s.front_matter.size()) throw skill_refused(s.uri + " has more front matter than the list says");
+    if (found.size() != s.front_matter.size()) throw skill_refused(s.uri + " has front matter that is not in the list");
 }
 
 task<std::string> fetch(client& c, std::string uri) {
     std::vector<resource_contents> contents = co_await c.read_resource(uri);
-    if (contents.size() != 1) throw skill_refused(uri + " is not one file");
+    if (contents.size() != 1) throw skill_refused(uri + " is not a single file");
     if (contents.front().text) co_return *contents.front().text;
     std::optional<std::string> bytes = base64_decode(contents.front().blob.value_or("?"));
     if (!bytes) throw skill_refused(uri + " is neither text nor Base64");
@@ -78,7 +79,7 @@ task<std::string> fetch(client& c, std::string uri) {
 
 task<std::vector<skill>> list_skills(client& c) {
     if (!c.server().capabilities["extensions"].contains(skills_extension)) {
-        throw std::runtime_error("the server has no skills");
+        throw std::runtime_error("the server does not support skills");
     }
     std::vector<skill> found;
     json::value params = json::object();
@@ -86,15 +87,15 @@ task<std::vector<skill>> list_skills(client& c) {
         json::value page = co_await c.request("skills/list", params);
         for (const json::value& entry : page["skills"].items()) found.push_back(skill_of(entry));
         if (!page["nextCursor"].is_string()) co_return found;
-        if (page["nextCursor"] == params["cursor"]) throw std::runtime_error("the list of skills does not end");
+        if (page["nextCursor"] == params["cursor"]) throw std::runtime_error("the list of skills repeats a cursor");
         params.set("cursor", page["nextCursor"]);
     }
 }
 
 task<std::vector<std::string>> load_skill(client& c, const skill& s) {
-    if (!s.files) throw skill_refused(s.uri + " cannot be verified: its files may change");
+    if (!s.files) throw skill_refused(s.uri + " cannot be verified: the list has no digests");
     const skill_file* main_file = promised(s, s.uri);
-    if (!main_file) throw skill_refused(s.uri + " is not among its own files");
+    if (!main_file) throw skill_refused(s.uri + " is missing in its own list of files");
 
     std::vector<std::string> loaded;
     std::string instructions = co_await fetch(c, s.uri);

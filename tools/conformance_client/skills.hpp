@@ -1,7 +1,7 @@
 #pragma once
 
-// Skills (the extension io.modelcontextprotocol/skills): instructions that a server offers as files. A list says what the
-// files must be; they are fetched when a skill is loaded, and used only when they are that.
+// Skills (the extension io.modelcontextprotocol/skills): instructions that a server offers as files. A list contains
+// their digests; files are fetched when a skill is loaded, and used only if the digests match.
 
 #include <keel/client.hpp>
 
@@ -25,20 +25,20 @@ struct skill_file {
 struct skill {
     std::string uri = {};  // of its SKILL.md
     json::value front_matter = {};
-    std::optional<std::vector<skill_file>> files = {};  // none: they may change, and cannot be verified
+    std::optional<std::vector<skill_file>> files = {};  // nothing: the files may change and cannot be verified
 };
 
-/// Thrown for a file that is not what the list has promised. Nothing of it may be used.
+/// Thrown for a file that differs from the list. None of it may be used.
 class skill_refused : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
 };
 
-// `c` and `s` outlive the tasks.
+// `c` and `s` must outlive the tasks.
 
-/// Every skill the server has. No file is fetched.
+/// All skills of the server. No file is fetched.
 task<std::vector<skill>> list_skills(client& c);
-/// The files, verified: SKILL.md first, the others only when that one is right.
+/// The verified files: SKILL.md first, the others only if it is valid.
 task<std::vector<std::string>> load_skill(client& c, const skill& s);
 
 }  // namespace keel::conformance

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Starts the demo server for a newcomer.
 
-    tools/dev/try_demo.py           serves it over HTTP and says how to connect, until Ctrl-C
-    tools/dev/try_demo.py --talk    talks to it over stdio as a client does, and shows what is said
-    tools/dev/try_demo.py --once    one call over HTTP; leaves with 0 if the answer is right
+    tools/dev/try_demo.py           serves it over HTTP and prints how to connect, until Ctrl-C
+    tools/dev/try_demo.py --talk    talks to it over stdio as a client and prints the messages
+    tools/dev/try_demo.py --once    makes one call over HTTP; exits with 0 if the result is correct
 
-The programs are looked for in $KEEL_BIN, else in build/release/bin.
+Uses the programs in $KEEL_BIN, or in build/release/bin.
 """
 
 import argparse
@@ -68,7 +68,7 @@ class Demo:
         while True:
             line = self.process.stdout.readline()
             if not line:
-                sys.exit(f"the server left with {self.process.wait()} before it answered request {wanted}")
+                sys.exit(f"the server exited with status {self.process.wait()} before it answered request {wanted}")
             message = json.loads(line)
             self.show("←", "32" if "error" not in message else "33", message)
             if message.get("id") == wanted and "method" not in message:
@@ -87,7 +87,7 @@ class Demo:
         return answer
 
     def leave(self):
-        """End of input is how a client says goodbye on stdio."""
+        """On stdio a client ends the session by closing its output."""
         self.process.stdin.close()
         return self.process.wait()
 
@@ -98,13 +98,13 @@ def text_of(answer):
 
 
 def serve(address):
-    """The demo over HTTP: the process, and its URL."""
+    """Starts the demo over HTTP. Returns the process and its URL."""
     process = subprocess.Popen([KEEL, "demo", "--http", address], stderr=subprocess.PIPE, text=True)
     for line in process.stderr:
         if " serving " in line:
             return process, line.split(" serving ")[1].strip()
         print(line, end="", file=sys.stderr)
-    sys.exit(f"the server left with {process.wait()}")
+    sys.exit(f"the server exited with status {process.wait()}")
 
 
 def once():
@@ -120,14 +120,14 @@ def once():
     status = process.wait()
     print(f"add(2, 40) = {text_of(answer)}")
     if text_of(answer) != "42" or answer["result"].get("isError"):
-        sys.exit(f"that is not right: {brief(answer, 1000)}")
+        sys.exit(f"unexpected result: {brief(answer, 1000)}")
     if status != 0:
-        sys.exit(f"the server left with {status}")
+        sys.exit(f"the server exited with status {status}")
 
 
 def run():
     process, url = serve("127.0.0.1:8848")
-    headline(f"The demo server is at {url}")
+    headline(f"The demo server is running at {url}")
     print(f"""
   in a browser      {url.rsplit("/", 1)[0]}/
   Claude Code       claude mcp add --transport http keel-demo {url}
@@ -138,10 +138,10 @@ def run():
                       -H 'Accept: application/json, text/event-stream' -d '{{"jsonrpc":"2.0","id":1,"method":"initialize",
                       "params":{{"protocolVersion":"2025-11-25","capabilities":{{}},"clientInfo":{{"name":"curl","version":"1"}}}}}}'
 
-  ./dev run --talk shows a conversation. The demo's source is tools/keel/; a server of your own starts with
-  examples/ and README.md. Ctrl-C ends it.
+  ./dev run --talk shows a conversation. The source of the demo is in tools/keel/; to write your own server, start with
+  examples/ and README.md. Press Ctrl-C to stop.
 """, flush=True)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server hears it too, and ends in order
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server gets the signal too, and shuts down gracefully
     signal.signal(signal.SIGTERM, lambda *_: process.send_signal(signal.SIGTERM))
     for line in process.stderr:
         print(line, end="", file=sys.stderr)
@@ -149,58 +149,58 @@ def run():
 
 
 def conversation():
-    headline("A client starts the server and they agree on a protocol revision.")
+    headline("The client starts the server and negotiates a protocol revision.")
     demo = Demo()
     demo.open()
 
-    headline("It asks which tools there are.")
+    headline("It lists the tools.")
     tools = demo.ask("tools/list").get("result", {}).get("tools", [])
     for tool in tools:
         print(f"      {tool['name']:<12} {tool.get('description', '')}")
 
-    headline("It calls some.")
+    headline("It calls two of them.")
     demo.call("echo", text="Hello, Keel!")
     demo.call("add", a=2, b=40)
 
-    headline("A bad argument is named by its path, and nothing else suffers.")
+    headline("An invalid argument is reported with its path.")
     demo.call("add", a="two", b=40)
 
     headline("A slow call reports its progress.")
     demo.ask("tools/call", name="sleep", arguments={"ms": 300}, _meta={"progressToken": "nap"})
 
-    headline("It reads a resource, and hears when another one changes.")
+    headline("It reads a resource, and is notified when another one changes.")
     demo.ask("resources/read", uri="demo://planets/mars")
     demo.ask("resources/subscribe", uri="demo://counter")
     demo.call("bump")
 
-    headline("A minute-long call is cancelled: it ends at once and is not answered; the next one is.")
+    headline("A long call is cancelled: it ends at once and is not answered. The next call is answered.")
     long = demo.start("tools/call", name="sleep", arguments={"ms": 60000})
     demo.notify("notifications/cancelled", requestId=long, reason="changed my mind")
     demo.ask("ping")
 
-    headline("The client goes away in the middle of a call: the server stops the work and leaves.")
+    headline("The client disconnects during a call: the server cancels the call and exits.")
     demo.start("tools/call", name="sleep", arguments={"ms": 60000})
     print(f"  end of input; exit status {demo.leave()}")
 
-    headline("The same server speaks revision 2026-07-28, where each request stands alone.")
+    headline("The same server supports revision 2026-07-28, which has no handshake.")
     meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientCapabilities": {}}
     demo = Demo()
     demo.ask("server/discover", _meta=meta)
     demo.ask("tools/call", name="echo", arguments={"text": "no handshake"}, _meta=meta)
 
-    headline("There a tool that asks the user ends with its question, and is called again with the answer.")
+    headline("In this revision a tool that asks the user returns its question, and is called again with the answer.")
     meta["io.modelcontextprotocol/clientCapabilities"] = {"elicitation": {"form": {}}}
     asked = demo.ask("tools/call", name="book_trip", arguments={}, _meta=meta)["result"]
     demo.ask("tools/call", name="book_trip", arguments={}, _meta=meta, requestState=asked["requestState"],
              inputResponses={"trip": {"action": "decline"}})
     demo.leave()
 
-    headline("To use it from a real client, give the client this server:")
+    headline("To use it from an MCP client, add this server to its configuration:")
     settings = {"mcpServers": {"keel-demo": {"command": str(KEEL.resolve()), "args": ["demo", "--stdio"]}}}
     print(json.dumps(settings, indent=2))
-    print("\nOr let it listen:  ./dev run")
-    print("Its source is tools/keel/; a server of your own starts with examples/ and README.md.")
+    print("\nOr serve it over HTTP:  ./dev run")
+    print("The source of the demo is in tools/keel/; to write your own server, start with examples/ and README.md.")
 
 
 def main():
@@ -210,7 +210,7 @@ def main():
     args = parser.parse_args()
     if not args.once and not args.talk:
         run()
-    # Whatever happens, a newcomer is not left hanging.
+    # Never hang.
     signal.signal(signal.SIGALRM, lambda *_: sys.exit("the demo did not answer within a minute"))
     signal.alarm(60)
     once() if args.once else conversation()

@@ -25,13 +25,14 @@ std::string rest_of(std::istream& in, const std::string& what) {
 
 std::string file_text(const std::string& path) {
     std::error_code unknown;
-    if (std::filesystem::is_directory(path, unknown)) throw usage_error(path + " is a directory: @ wants a file");
+    if (std::filesystem::is_directory(path, unknown))
+        throw usage_error("cannot read " + path + ": it is a directory; @ takes a file");
     std::ifstream in(path, std::ios::binary);
     if (!in) throw usage_error("cannot open " + path + ": " + std::strerror(errno));
     return rest_of(in, path);
 }
 
-// "@file" stands for what is in the file, "@@x" for "@x".
+// "@file" is replaced with the content of the file, "@@x" with "@x".
 std::string resolved(std::string_view text) {
     if (!text.starts_with('@')) return std::string(text);
     if (text.starts_with("@@")) return std::string(text.substr(1));
@@ -42,7 +43,7 @@ json::value parsed(const std::string& what, std::string_view text) {
     json::document document;
     const json::value* v = document.read(text);
     if (!v) {
-        throw usage_error(what + ": not JSON: " + document.error().what + " at byte " +
+        throw usage_error(what + ": invalid JSON: " + document.error().what + " at byte " +
                           std::to_string(document.error().offset));
     }
     return *v;
@@ -60,8 +61,8 @@ json::value by_types(const std::string& key, const std::string& text, const type
     if (types.unknown()) return v ? std::move(*v) : json::value(text);
     if (v && types.allows(*v)) return std::move(*v);
     if (types.has(type_set::string)) return json::value(text);
-    throw usage_error(key + ": expected " + types.text() + ", found: " + text + " (" + key +
-                      ":=JSON sends whatever you like)");
+    throw usage_error(key + ": expected " + types.text() + ", found " + text + " (" + key +
+                      ":=JSON is sent without this check)");
 }
 
 }  // namespace
@@ -71,18 +72,20 @@ given_arguments::given_arguments(std::span<const std::string> words) {
         bool from_input = words[0] == "-";
         whole_ =
             from_input ? parsed("standard input", rest_of(std::cin, "standard input")) : parsed("arguments", words[0]);
-        if (!whole_.is_object()) throw usage_error("arguments: expected a JSON object");
+        if (!whole_.is_object()) throw usage_error("invalid arguments: expected a JSON object");
         return;
     }
     for (const std::string& word : words) {
         auto equals = word.find('=');
         if (equals == std::string::npos || equals == 0)
-            throw usage_error("not of the form key=value: " + word + " (or give one JSON object, or - to read it)");
+            throw usage_error("invalid argument " + word +
+                              ": expected key=value, one JSON object, or - to read it from standard input");
         bool json = word[equals - 1] == ':';
         std::string key = word.substr(0, json ? equals - 1 : equals);
         pair p{resolved(std::string_view(word).substr(equals + 1)), json};
-        if (!json::is_utf8(key) || !json::is_utf8(p.text)) throw usage_error(key + ": not UTF-8");
-        if (key.empty() || !pairs_.emplace(key, std::move(p)).second) throw usage_error(key + " is given twice");
+        if (!json::is_utf8(key) || !json::is_utf8(p.text)) throw usage_error(key + ": invalid UTF-8");
+        if (key.empty()) throw usage_error("missing argument name: " + word);
+        if (!pairs_.emplace(key, std::move(p)).second) throw usage_error("argument " + key + " is given twice");
         order_.push_back(key);
         if (!json) needs_schema_ = true;
     }
@@ -103,11 +106,11 @@ std::map<std::string, std::string> given_arguments::as_texts() const {
     std::map<std::string, std::string> all;
     for (const json::member& each : whole_.members()) {
         auto text = each.content.if_string();
-        if (!text) throw usage_error(std::string(each.key()) + ": the arguments of a prompt are texts");
+        if (!text) throw usage_error(std::string(each.key()) + ": prompt arguments must be strings");
         all.emplace(each.key(), *text);
     }
     for (const auto& [key, p] : pairs_) {
-        if (p.json) throw usage_error(key + ": the arguments of a prompt are texts: " + key + "=...");
+        if (p.json) throw usage_error(key + ": prompt arguments must be strings; use " + key + "=...");
         all.emplace(key, p.text);
     }
     return all;

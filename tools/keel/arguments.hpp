@@ -1,6 +1,6 @@
 #pragma once
 
-// The arguments of a tool or a prompt as they stand on the command line: key=value, key:=JSON, or one JSON object.
+// The arguments of a tool or a prompt as given on the command line: key=value, key:=JSON, or one JSON object.
 
 #include <keel/json.hpp>
 
@@ -11,16 +11,17 @@
 
 namespace keel::command {
 
-/// What is left of the words after the name of the tool. Throws usage_error.
+/// Parses the words that follow the name of the tool or prompt. Throws usage_error.
 class given_arguments {
 public:
     explicit given_arguments(std::span<const std::string> words);
 
-    /// What a value means depends on the schema of the tool.
+    /// True if the meaning of a value depends on the tool's schema.
     bool needs_schema() const noexcept { return needs_schema_; }
-    /// An object. Null for a schema that is not known: a value that is JSON is taken as JSON, any other as text.
+    /// Returns an object. If the schema is unknown (null), a value that parses as JSON is sent as JSON, any other as a
+    /// string.
     json::value with_schema(const json::value& input_schema) const;
-    /// Of a prompt: texts.
+    /// For a prompt, whose arguments are strings.
     std::map<std::string, std::string> as_texts() const;
 
 private:
@@ -28,7 +29,7 @@ private:
         std::string text;
         bool json = false;
     };
-    json::value whole_;  // given as one object; null: as pairs
+    json::value whole_;  // the one object that was given; null if the arguments are pairs
     std::map<std::string, pair> pairs_;
     std::vector<std::string> order_;
     bool needs_schema_ = false;

@@ -21,7 +21,7 @@ namespace keel::command {
 
 namespace {
 
-// One that fails does so soon; one that is still there has opened something.
+// A browser command that fails does so soon. One that still runs after this time has opened the page.
 constexpr std::chrono::milliseconds time_to_fail{1500};
 
 std::vector<std::string> split(const std::string& text, char at) {
@@ -47,7 +47,7 @@ std::vector<std::string> words_of(const std::string& command, const std::string&
     return words;
 }
 
-/// 0: errno says why.
+/// Returns 0 on failure, with the reason in errno.
 pid_t start(std::vector<std::string> words) {
     std::vector<char*> arguments;
     for (std::string& each : words) arguments.push_back(each.data());
@@ -63,7 +63,7 @@ pid_t start(std::vector<std::string> words) {
     sigset_t none;
     sigemptyset(&none);
     ::posix_spawnattr_setsigmask(&how, &none);
-    ::posix_spawnattr_setpgroup(&how, 0);  // Ctrl-C is for us
+    ::posix_spawnattr_setpgroup(&how, 0);  // Ctrl-C is for keel alone
     ::posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     pid_t pid = 0;
     errno = ::posix_spawnp(&pid, arguments[0], &files, &how, arguments.data(), environ);
@@ -74,7 +74,7 @@ pid_t start(std::vector<std::string> words) {
     return wrong == 0 ? pid : 0;
 }
 
-/// Its status, if it ends in time. It may go on as long as it likes; when we end, somebody else hears of its end.
+/// Its wait status if it ends in time. A browser may run longer than keel; init reaps it then.
 int early_end(pid_t pid) {
     int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
     if (process < 0) return 0;
@@ -87,11 +87,11 @@ int early_end(pid_t pid) {
 
 std::string try_one(const std::vector<std::string>& words) {
     pid_t pid = start_to_stay([&] { return start(words); });
-    if (pid == 0) return words[0] + " cannot be started: " + std::strerror(errno);
+    if (pid == 0) return "cannot start " + words[0] + ": " + std::strerror(errno);
     int status = early_end(pid);
     if (status == 0) return {};
-    if (WIFSIGNALED(status)) return words[0] + " was ended by signal " + std::to_string(WTERMSIG(status));
-    return words[0] + " failed with status " + std::to_string(WEXITSTATUS(status));
+    if (WIFSIGNALED(status)) return words[0] + " was terminated by signal " + std::to_string(WTERMSIG(status));
+    return words[0] + " exited with status " + std::to_string(WEXITSTATUS(status));
 }
 
 }  // namespace

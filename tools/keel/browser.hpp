@@ -1,13 +1,14 @@
 #pragma once
 
-// The person's browser, started with nothing of ours.
+// Starts the user's browser.
 
 #include <string>
 
 namespace keel::command {
 
-/// With $BROWSER (commands with a colon between them, each tried in turn; %s in one stands for the address, which comes last
-/// otherwise), else with xdg-open. "": it is open, as far as can be seen; else why not.
+/// Opens the address with $BROWSER, else with xdg-open. $BROWSER is a colon-separated list of commands that are tried
+/// in turn; %s in a command is replaced with the address, which is otherwise the last argument. Returns "" if the
+/// browser seems to have opened it, else the reason why not.
 std::string open_in_browser(const std::string& address);
 
 }  // namespace keel::command

@@ -1,6 +1,6 @@
 #pragma once
 
-// The programs that were started here, for when nobody waits for them any more.
+// Kills the child processes of the command when it exits without waiting for them.
 
 #include <functional>
 
@@ -8,9 +8,10 @@
 
 namespace keel::command {
 
-/// What is started by this goes on when we end: the person's browser. `start` gives its number; 0: nothing was started.
+/// Starts a process that may outlive keel: the user's browser. `start` returns its process id, or 0 if nothing was
+/// started.
 pid_t start_to_stay(const std::function<pid_t()>& start);
-/// Kills every other child of this process, with all of its group.
+/// Kills every other child of this process, with its process group.
 void kill_child_groups();
 
 }  // namespace keel::command

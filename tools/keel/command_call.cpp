@@ -14,24 +14,25 @@ namespace keel::command {
 
 namespace {
 
-// To look at a tool that can be called without is worth that much.
+// Timeout of the tools/list request if the call does not depend on its result.
 constexpr duration time_to_look = std::chrono::seconds(5);
 
-/// Null when the server does not show it.
-json::value schema_of(session& s, const std::string& tool_name) {
+/// Null if the server does not list the tool.
+json::value schema_of(command_session& s, const std::string& tool_name) {
     try {
         for (tool& each : s.client().list_tools(s.call())) {
             if (each.name == tool_name) return std::move(each.input_schema);
         }
     } catch (const error& e) {
-        // A server may have tools that it does not list; that is for the call to find out.
+        // A server may have tools that it does not list: the call decides.
         if (e.kind() != error_kind::rejected && e.kind() != error_kind::unavailable) throw;
     }
     return {};
 }
 
-/// One request, so that the client knows what the tool has promised to give. If that cannot be had, nothing is promised.
-void look_at_promises(session& s) {
+/// Requests the first page of tools, so that the client can check the result against the tool's output schema. If that
+/// fails, the result is not checked.
+void fetch_output_schemas(command_session& s) {
     call_options how = s.call();
     how.idle = how.total = how.total == duration{} ? time_to_look : std::min(how.total, time_to_look);
     try {
@@ -43,13 +44,13 @@ void look_at_promises(session& s) {
 
 }  // namespace
 
-int call_tool(session& s) {
+int call_tool(command_session& s) {
     const std::string& name = s.how().words[0];
     given_arguments given(std::span(s.how().words).subspan(1));
-    // Over HTTP some arguments may have to go into headers too: the client must know the tool for that.
+    // Over HTTP some arguments may also be sent as headers: the client must know the tool's schema for that.
     bool look_first = given.needs_schema() || !s.how().url.empty();
     json::value arguments = given.with_schema(look_first ? schema_of(s, name) : json::value());
-    if (!look_first && !s.how().json) look_at_promises(s);
+    if (!look_first && !s.how().json) fetch_output_schemas(s);
     if (s.how().json) {
         json::value result = s.client().request(
             "tools/call", json::object({{"name", name}, {"arguments", std::move(arguments)}}), s.call());
@@ -61,7 +62,7 @@ int call_tool(session& s) {
     s.screen().clear_status();
     write_out(shown(result));
     if (!result.is_error) return exit_status::ok;
-    s.screen().say("keel: the tool says that it failed");
+    s.screen().say("keel: the tool reported an error (isError)");
     return exit_status::tool_failed;
 }
 

@@ -11,7 +11,7 @@
 
 namespace keel::command {
 
-int ping(session& s) {
+int ping(command_session& s) {
     auto begin = std::chrono::steady_clock::now();
     s.client().ping(s.call());
     std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;

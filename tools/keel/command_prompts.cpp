@@ -12,7 +12,7 @@
 
 namespace keel::command {
 
-int list_prompts(session& s) {
+int list_prompts(command_session& s) {
     if (s.how().json) {
         write_json(whole_list(s, "prompts/list", "prompts"));
         return exit_status::ok;
@@ -29,7 +29,7 @@ int list_prompts(session& s) {
     return exit_status::ok;
 }
 
-int get_prompt(session& s) {
+int get_prompt(command_session& s) {
     const std::string& name = s.how().words[0];
     auto arguments = given_arguments(std::span(s.how().words).subspan(1)).as_texts();
     if (s.how().json) {

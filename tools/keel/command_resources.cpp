@@ -12,7 +12,7 @@ namespace keel::command {
 
 namespace {
 
-int list_templates(session& s) {
+int list_templates(command_session& s) {
     if (s.how().json) {
         write_json(whole_list(s, "resources/templates/list", "resourceTemplates"));
         return exit_status::ok;
@@ -25,17 +25,17 @@ int list_templates(session& s) {
     return exit_status::ok;
 }
 
-// Into a file or a pipe goes what was read and nothing else.
+// Into a file or a pipe, write the content and nothing else.
 void write_raw(const resource_contents& what) {
     if (what.text) return write_out(*what.text);
     auto bytes = base64_decode(what.blob.value_or(""));
-    if (!bytes) throw error(error_kind::bad_message, "what was read is not Base64");
+    if (!bytes) throw error(error_kind::bad_message, "the server sent invalid Base64 in a resource");
     write_out(*bytes);
 }
 
 }  // namespace
 
-int list_resources(session& s) {
+int list_resources(command_session& s) {
     if (s.how().templates) return list_templates(s);
     if (s.how().json) {
         write_json(whole_list(s, "resources/list", "resources"));
@@ -51,7 +51,7 @@ int list_resources(session& s) {
     return exit_status::ok;
 }
 
-int read_resource(session& s) {
+int read_resource(command_session& s) {
     const std::string& uri = s.how().words[0];
     if (s.how().json) {
         json::value result = s.client().request("resources/read", json::object({{"uri", uri}}), s.call());

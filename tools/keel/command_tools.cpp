@@ -21,19 +21,19 @@ std::string hints_of(const tool& t) {
         if (hint) all += (all.empty() ? "" : ", ") + std::string(*hint ? yes : no);
     };
     if (!t.annotations) return all;
-    add(t.annotations->read_only, "only reads", "may change something");
-    add(t.annotations->destructive, "may destroy something", "destroys nothing");
-    add(t.annotations->idempotent, "twice is the same as once", "twice is not the same as once");
-    add(t.annotations->open_world, "reaches out into the world", "stays at home");
+    add(t.annotations->read_only, "read-only", "not read-only");
+    add(t.annotations->destructive, "destructive", "not destructive");
+    add(t.annotations->idempotent, "idempotent", "not idempotent");
+    add(t.annotations->open_world, "open-world", "closed-world");
     return all;
 }
 
 std::string everything_about(const tool& t, std::size_t columns) {
     std::string text = printable_line(t.name) + (t.title.empty() ? "" : ": " + printable_line(t.title)) + "\n";
     if (!t.description.empty()) text += "\n" + printable(t.description) + "\n";
-    if (std::string hints = hints_of(t); !hints.empty()) text += "\nThe server says: " + hints + ".\n";
+    if (std::string hints = hints_of(t); !hints.empty()) text += "\nHints: " + hints + "\n";
 
-    table arguments({"ARGUMENT", "TYPE", "NEEDED", "DEFAULT", "DESCRIPTION"});
+    table arguments({"ARGUMENT", "TYPE", "REQUIRED", "DEFAULT", "DESCRIPTION"});
     auto needed = t.input_schema["required"].items();
     for (const json::member& each : t.input_schema["properties"].members()) {
         bool required = std::any_of(needed.begin(), needed.end(),
@@ -48,11 +48,11 @@ std::string everything_about(const tool& t, std::size_t columns) {
         arguments.add({each.key(), types, required ? "yes" : "", preset ? json::to_string(*preset) : "", about});
     }
     if (!arguments.empty()) text += "\n" + arguments.text(columns);
-    if (!t.output_schema.is_null()) text += "\nIts result: " + shown(t.output_schema);
+    if (!t.output_schema.is_null()) text += "\nOutput schema: " + shown(t.output_schema);
     return text;
 }
 
-int one_tool(session& s, const std::string& name) {
+int one_tool(command_session& s, const std::string& name) {
     if (s.how().json) {
         json::value all = whole_list(s, "tools/list", "tools");
         for (const json::value& each : all["tools"].items()) {
@@ -67,13 +67,13 @@ int one_tool(session& s, const std::string& name) {
             return exit_status::ok;
         }
     }
-    s.screen().say("keel: there is no such tool: " + printable_line(name));
+    s.screen().say("keel: unknown tool: " + printable_line(name));
     return exit_status::rejected;
 }
 
 }  // namespace
 
-int list_tools(session& s) {
+int list_tools(command_session& s) {
     if (!s.how().words.empty()) return one_tool(s, s.how().words[0]);
     if (s.how().json) {
         write_json(whole_list(s, "tools/list", "tools"));

@@ -1,8 +1,8 @@
 #pragma once
 
-// The commands that talk to a server.
+// The commands that connect to a server.
 
-#include "session.hpp"
+#include "command_session.hpp"
 
 #include <string>
 #include <string_view>
@@ -12,28 +12,28 @@ namespace keel::command {
 
 struct command {
     std::string_view name;
-    const char* usage;                                     // behind "keel NAME"
+    const char* usage;                                     // the arguments, printed after "keel NAME"
     const char* about;                                     // one line
-    const char* help;                                      // what --help adds
-    void (*check)(const std::vector<std::string>& words);  // before a server is started; throws usage_error
-    int (*run)(session&);                                  // the exit status
+    const char* help;                                      // printed by --help after the usage
+    void (*check)(const std::vector<std::string>& words);  // called before a server is started; throws usage_error
+    int (*run)(command_session&);                          // returns the exit status
 };
 
-/// Null when there is none of that name.
+/// Null if there is no such command.
 const command* find_command(std::string_view name);
-/// For `keel --help`: one line for each.
+/// One line per command, for `keel --help`.
 std::string list_of_commands();
 std::string help_of(const command& c);
 
-int list_tools(session&);
-int call_tool(session&);
-int list_resources(session&);
-int read_resource(session&);
-int list_prompts(session&);
-int get_prompt(session&);
-int ping(session&);
+int list_tools(command_session&);
+int call_tool(command_session&);
+int list_resources(command_session&);
+int read_resource(command_session&);
+int list_prompts(command_session&);
+int get_prompt(command_session&);
+int ping(command_session&);
 
-/// Every page of a list as the server gave it: its first result, with what the others hold in `member` added.
-json::value whole_list(session&, const std::string& method, std::string_view member);
+/// Reads all pages of a list. Returns the first result, with the `member` arrays of the other pages appended.
+json::value whole_list(command_session&, const std::string& method, std::string_view member);
 
 }  // namespace keel::command

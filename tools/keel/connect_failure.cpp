@@ -1,8 +1,8 @@
-// Why there is no server to talk to.
+// Error messages for a failed connect.
 
 #include "exit_status.hpp"
-#include "http_refusal.hpp"
-#include "nonsense.hpp"
+#include "http_error_text.hpp"
+#include "unexpected_output.hpp"
 
 #include <keel/error.hpp>
 
@@ -10,36 +10,39 @@ namespace keel::command {
 
 namespace {
 
-/// Somebody is there, and has never heard of such a thing: not of this address, not of our requests.
+/// True if this status means that the HTTP server has no MCP endpoint at this URL.
 bool is_no_mcp_status(int http_status) {
     switch (http_status) {
         case 401:
-        case 403:  // who knows
+        case 403:
         case 408:
         case 425:
-        case 429: return false;  // later perhaps
+        case 429: return false;  // try again later
         default: return (http_status >= 400 && http_status < 500) || http_status == 501;
     }
 }
 
-failure of(const error& e, const std::string& where, const nonsense& misheard) {
-    std::string heard = misheard.text();
-    if (is_http_refusal(e)) {
+failure of(const error& e, const std::string& where, const unexpected_output& unexpected) {
+    std::string heard = unexpected.text();
+    if (is_http_error(e)) {
         if (e.kind() == error_kind::unauthorized)
-            return {exit_status::rejected, where + " does not let us in: " + http_refusal(e), {}};
-        const char* is = is_no_mcp_status(e.http_status()) ? "no MCP server at " : "no answer from the server at ";
-        return {exit_status::lost, is + where + ": " + http_refusal(e), {}};
+            return {exit_status::rejected,
+                    where + " refused the request: " + http_error_text(e) + "; use --header to send credentials",
+                    {}};
+        const char* is = is_no_mcp_status(e.http_status()) ? "no MCP server at " : "the server is unavailable: ";
+        return {exit_status::lost, is + where + ": " + http_error_text(e), {}};
     }
     bool unknown = e.kind() == error_kind::rejected && e.code() == error_code::method_not_found;
     if (unknown || (e.kind() == error_kind::timed_out && !heard.empty())) {
         return {exit_status::lost,
-                where + " is no MCP server: " + (heard.empty() ? "it does not know how to introduce itself" : heard),
+                where + " is not an MCP server: " + (heard.empty() ? "it does not support initialize" : heard),
                 {}};
     }
-    // Not how much: it may have been started twice, since some servers die of a question they do not know.
-    if (std::string first = misheard.first(); e.kind() == error_kind::closed && !first.empty()) {
+    // Do not print the number of lines: the program may have been started twice, since some servers exit on an unknown
+    // request.
+    if (std::string first = unexpected.first(); e.kind() == error_kind::closed && !first.empty()) {
         return {exit_status::lost,
-                std::string(e.what()) + "; before that it wrote something that is no message: " + first,
+                std::string(e.what()) + "; before that it wrote a line that is not an MCP message: " + first,
                 {}};
     }
     return describe_failure();
@@ -47,7 +50,7 @@ failure of(const error& e, const std::string& where, const nonsense& misheard) {
 
 }  // namespace
 
-failure describe_failed_connect(const std::string& where, const nonsense& heard) {
+failure describe_failed_connect(const std::string& where, const unexpected_output& heard) {
     try {
         throw;
     } catch (const error& e) {

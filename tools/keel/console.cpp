@@ -11,7 +11,7 @@
 namespace keel::command {
 
 namespace {
-constexpr std::size_t most_held = 1000;  // lines, while somebody thinks about an answer
+constexpr std::size_t most_held = 1000;  // lines held back while the user answers a question
 }
 
 std::size_t terminal_columns(int fd) {
@@ -30,7 +30,7 @@ void console::put(std::string_view text) {
     while (!text.empty()) {
         ssize_t n = ::write(fd_, text.data(), text.size());
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return;  // nobody is left to be told
+        if (n < 0) return;  // the terminal is gone
         text.remove_prefix(static_cast<std::size_t>(n));
     }
 }
@@ -54,7 +54,7 @@ void console::show_status(std::string_view text) {
     if (!terminal_) return;
     std::lock_guard lock(mutex_);
     if (asking_) return;
-    // The last column stays free: some terminals go to the next line there.
+    // Leave the last column free: some terminals wrap there.
     std::string now = cut_to(text, terminal_columns(fd_) - 1);
     if (now == status_) return;
     put("\r" + now + "\x1b[K");

@@ -1,6 +1,6 @@
 #pragma once
 
-// Standard error: lines for people, and one line at the bottom that changes.
+// Standard error: lines of text, and a status line at the bottom that is rewritten in place.
 
 #include <cstddef>
 #include <mutex>
@@ -10,10 +10,10 @@
 
 namespace keel::command {
 
-/// Columns of the terminal behind a descriptor; 0: it is none.
+/// Columns of the terminal behind a descriptor; 0 if it is not a terminal.
 std::size_t terminal_columns(int fd);
 
-/// Any thread. Everything given must be printable already.
+/// Thread-safe. All text passed in must already be printable.
 class console {
 public:
     explicit console(int fd);
@@ -22,19 +22,19 @@ public:
     ~console();
 
     bool is_terminal() const noexcept { return terminal_; }
-    /// A terminal, and nobody minds colours (NO_COLOR).
+    /// True for a terminal unless NO_COLOR is set.
     bool has_colours() const noexcept { return colours_; }
 
-    /// 0: it is no terminal.
+    /// 0 if it is not a terminal.
     std::size_t columns() const { return terminal_columns(fd_); }
 
-    /// A line of its own.
+    /// Writes one line.
     void say(std::string_view line);
-    /// Stands at the bottom until it changes. Nothing happens where there is no terminal, and while somebody is asked.
+    /// Shown at the bottom until it changes. Does nothing if there is no terminal, or while a question is shown.
     void show_status(std::string_view text);
     void clear_status();
 
-    /// While somebody is asked something, what is said waits, and only the question is written.
+    /// While a question is shown, other output is held back.
     class question {
     public:
         explicit question(console& c);
@@ -54,7 +54,8 @@ private:
     int fd_;
     bool terminal_;
     bool colours_;
-    std::mutex mutex_;  // the client's loop tells of progress and logs, its workers ask, the main thread reports
+    std::mutex
+        mutex_;  // used by the client's loop (progress, logs), its worker threads (questions) and the main thread (results)
     std::string status_;
     bool asking_ = false;
     std::vector<std::string> held_;

@@ -9,7 +9,7 @@ server_options options() {
     o.instructions =
         "A demonstration of everything a server can offer. Start with echo, show_content and book_trip; read "
         "demo://readme.";
-    // Changes are announced, so lists may be kept until then.
+    // Changes are announced, so clients may cache lists until then.
     o.cache["server/discover"] = {.ttl = std::chrono::hours(1), .shared = true};
     o.cache["prompts/list"] = {.ttl = std::chrono::minutes(5), .shared = true};
     o.cache["resources/templates/list"] = {.ttl = std::chrono::minutes(5), .shared = true};
@@ -20,7 +20,7 @@ server_options options() {
 void add_everything(server& s) {
     s.on_start([] { return std::make_unique<memory>(); });
     add_tools(s);
-    add_asking(s);
+    add_client_requests(s);
     add_content(s);
     add_changes(s);
     add_resources(s);

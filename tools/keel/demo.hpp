@@ -1,6 +1,6 @@
 #pragma once
 
-// `keel demo`: one of each feature, so that a person can try all of them.
+// `keel demo`: a server with one of each feature, to try them.
 
 #include <keel/server.hpp>
 
@@ -9,24 +9,23 @@
 
 namespace keel::demo {
 
-/// What the demo remembers while it serves. Made when it starts; handlers on several threads use it.
+/// The state of the demo. Created when serving starts; handlers use it from several threads.
 struct memory {
     std::atomic<std::int64_t> counter{0};
     std::atomic<std::int64_t> bookings{0};
 };
 
-/// What clients are told before they ask for anything.
 server_options options();
 
-/// Everything below.
+/// Calls all functions below.
 void add_everything(server& s);
 
-void add_tools(server& s);      // echo, add, sleep, fail: small ones, which benchmarks call too
-void add_content(server& s);    // every kind of content, structured results, logs, traces
-void add_resources(server& s);  // text, bytes, several at once, a family
-void add_changes(server& s);    // a resource that changes, a tool that comes and goes
+void add_tools(server& s);      // echo, add, sleep, fail: small tools, also called by the benchmarks
+void add_content(server& s);    // every kind of content, structured output, logs, trace context
+void add_resources(server& s);  // text, binary, several contents, a template
+void add_changes(server& s);    // a resource that changes, a tool that is added and removed
 void add_prompts(server& s);
-void add_asking(server& s);   // forms, a URL, sampling, roots
-void add_methods(server& s);  // what is not of the protocol
+void add_client_requests(server& s);  // elicitation (forms, a URL), sampling, roots
+void add_methods(server& s);          // methods outside the protocol
 
 }  // namespace keel::demo

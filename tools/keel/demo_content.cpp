@@ -1,4 +1,4 @@
-// What tools can give besides text: every kind of content, structured results, logs; and what they can see of a request.
+// Tools that return every kind of content, structured output and logs, and that show request metadata.
 
 #include "demo.hpp"
 #include "demo_media.hpp"
@@ -19,7 +19,7 @@ struct weather_args {
     place city = place::oslo;
     std::optional<unit> in;
 };
-KEEL_DESCRIBE(weather_args, (city, "Which city"), (in, "Celsius, unless you say otherwise"))
+KEEL_DESCRIBE(weather_args, (city, "Which city"), (in, "Unit, Celsius by default"))
 
 struct weather {
     place city = place::oslo;
@@ -69,7 +69,7 @@ std::vector<content> show_content() {
     resource readme;
     readme.uri = "demo://readme";
     readme.name = "readme";
-    readme.description = "What the demo is";
+    readme.description = "About the demo";
     readme.mime_type = "text/markdown";
 
     std::vector<content> all;
@@ -78,13 +78,13 @@ std::vector<content> show_content() {
     all.push_back(std::move(words));
     all.push_back(content::image(boat_png, "image/png"));
     all.push_back(content::audio_bytes(beep_wav(), "audio/wav"));
-    all.push_back(content::embed(resource_contents::of_text("demo://note", "Brought along", "text/plain")));
+    all.push_back(content::embed(resource_contents::of_text("demo://note", "An embedded text", "text/plain")));
     all.push_back(content::embed(resource_contents::of_bytes("demo://bytes", std::string("\0\1\2", 3))));
     all.push_back(content::link(readme));
     return all;
 }
 
-// Always the same: a demo must not depend on the sky.
+// Constant, so that the demo gives the same result everywhere.
 weather look_outside(weather_args in) {
     weather w;
     w.city = in.city;
@@ -97,7 +97,7 @@ weather look_outside(weather_args in) {
 
 std::string log(context& ctx, log_args in) {
     ctx.log(static_cast<log_level>(in.level), json::object({{"text", in.text}}), "demo");
-    return "logged, for those who want to hear it";
+    return "logged";
 }
 
 request_facts facts(context& ctx) {
@@ -114,7 +114,7 @@ request_facts facts(context& ctx) {
 }  // namespace
 
 void add_content(server& s) {
-    s.add_tool("show_content", "Gives one block of each kind of content", &show_content,
+    s.add_tool("show_content", "Returns one block of each kind of content", &show_content,
                {.title = "Every kind of content", .icons = {boat_icon()}});
 
     tool_options look_options;
@@ -122,13 +122,14 @@ void add_content(server& s) {
     look_options.annotations = {.title = "Weather", .read_only = true, .idempotent = true, .open_world = false};
     look_options.icons = {boat_icon()};
     look_options.meta = json::object({{"com.example/source", "made up"}});
-    s.add_tool("weather", "The weather, as structured content with a schema", &look_outside, std::move(look_options));
+    s.add_tool("weather", "Returns the weather as structured output with a schema", &look_outside,
+               std::move(look_options));
 
     s.add_tool("log", "Sends a log message of the level you choose", &log, {.quick = true});
-    s.add_tool("request_facts", "What the server knows of this request: revision, client, trace context", &facts,
+    s.add_tool("request_facts", "Returns the metadata of this request: revision, client, trace context", &facts,
                {.quick = true, .annotations = {.read_only = true}});
     // The server outlives its handlers.
-    s.add_tool("health", "What the server is doing", [&s] {
+    s.add_tool("health", "Returns the health report of the server", [&s] {
         server_health h = s.health();
         health_facts f{.connections = h.connections, .in_flight = h.in_flight, .requests = h.requests};
         auto slowest = std::chrono::duration_cast<std::chrono::microseconds>(h.methods["tools/call"].slowest);

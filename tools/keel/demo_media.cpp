@@ -15,18 +15,18 @@ void append_little_endian(std::string& out, std::uint32_t value, int bytes) {
 }  // namespace
 
 std::string beep_wav() {
-    constexpr std::uint32_t rate = 8000;  // samples a second, one byte each
+    constexpr std::uint32_t rate = 8000;  // samples per second, one byte each
     constexpr std::uint32_t samples = rate / 10;
     std::string out = "RIFF";
     append_little_endian(out, 36 + samples, 4);
     out += "WAVEfmt ";
-    append_little_endian(out, 16, 4);  // size of this part
-    append_little_endian(out, 1, 2);   // plain samples
+    append_little_endian(out, 16, 4);  // size of this chunk
+    append_little_endian(out, 1, 2);   // PCM
     append_little_endian(out, 1, 2);   // one channel
     append_little_endian(out, rate, 4);
-    append_little_endian(out, rate, 4);  // bytes a second
-    append_little_endian(out, 1, 2);     // bytes a sample
-    append_little_endian(out, 8, 2);     // bits a sample
+    append_little_endian(out, rate, 4);  // bytes per second
+    append_little_endian(out, 1, 2);     // bytes per sample
+    append_little_endian(out, 8, 2);     // bits per sample
     out += "data";
     append_little_endian(out, samples, 4);
     for (std::uint32_t i = 0; i < samples; ++i) {

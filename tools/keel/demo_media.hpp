@@ -1,6 +1,6 @@
 #pragma once
 
-// A picture and a sound small enough to stand in a source file.
+// A picture and a sound that are small enough for a source file.
 
 #include <string>
 #include <string_view>

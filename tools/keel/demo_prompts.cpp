@@ -1,4 +1,4 @@
-// Texts that a person chooses and fills in.
+// Prompts: templates of messages with arguments.
 
 #include "demo.hpp"
 #include "demo_media.hpp"
@@ -15,11 +15,11 @@ struct greet_args {
     std::optional<std::string> language;
     std::optional<tone> how;
 };
-KEEL_DESCRIBE(greet_args, (name, "Whom"), (language, "In which language"), how)
+KEEL_DESCRIBE(greet_args, (name, "Whom to greet"), (language, "Language of the greeting"), how)
 
 namespace {
 
-/// Looks at what is chosen already: for Ms. Dupont French comes first.
+/// Depends on an argument that is already chosen: for "Dupont" French comes first.
 completion complete_language(context&, const completion_request& request) {
     std::vector<std::string> all = {"English", "French", "German", "Greek"};
     auto name = request.chosen.find("name");
@@ -54,7 +54,7 @@ void add_prompts(server& s) {
     how.quick = true;
     how.complete["language"] = &complete_language;
     s.add_prompt("greet", "Asks for a greeting", &greet, std::move(how));
-    s.add_prompt("boat", "Begins a conversation: a picture, a resource, both roles", &look_at_boat);
+    s.add_prompt("boat", "Starts a conversation with a picture, a resource and both roles", &look_at_boat);
 }
 
 }  // namespace keel::demo

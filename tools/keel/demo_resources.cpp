@@ -1,4 +1,4 @@
-// Things to read.
+// Resources: text, binary, several contents in one result, and a template with completion.
 
 #include "demo.hpp"
 #include "demo_media.hpp"
@@ -22,13 +22,13 @@ struct planet {
     const char* name;
     const char* about;
 };
-constexpr std::array<planet, 8> planets = {{{"earth", "The one with the boats"},
+constexpr std::array<planet, 8> planets = {{{"earth", "The one with oceans"},
                                             {"jupiter", "The largest"},
                                             {"mars", "The red one"},
                                             {"mercury", "The smallest"},
                                             {"neptune", "The farthest"},
                                             {"saturn", "The one with the rings"},
-                                            {"uranus", "The one that lies on its side"},
+                                            {"uranus", "The one with the tilted axis"},
                                             {"venus", "The hottest"}}};
 
 constexpr const char* readme_text =
@@ -38,7 +38,7 @@ constexpr const char* readme_text =
 
 std::string uri_of(const planet& p) { return std::string("demo://planets/") + p.name; }
 
-/// In pages of three, so that there are some. The cursor is the name of the last one.
+/// Three per page, so that there are several pages. The cursor is the name of the last planet.
 resource_page list_planets(context&, const std::string& cursor) {
     resource_page page;
     for (const planet& p : planets) {
@@ -77,7 +77,7 @@ void add_resources(server& s) {
     readme.uri = "demo://readme";
     readme.name = "readme";
     readme.title = "Read me";
-    readme.description = "What the demo is";
+    readme.description = "About the demo";
     readme.mime_type = "text/markdown";
     readme.size = std::string_view(readme_text).size();
     readme.annotations =
@@ -87,7 +87,7 @@ void add_resources(server& s) {
     resource boat;
     boat.uri = "demo://boat.png";
     boat.name = "boat.png";
-    boat.description = "Bytes: a picture";
+    boat.description = "Binary: a picture";
     boat.mime_type = "image/png";
     s.add_resource(std::move(boat), [] { return bytes{base64_decode(boat_png).value()}; },
                    {.quick = true, .cache = cache_hint{.ttl = std::chrono::hours(1), .shared = true}});
@@ -95,7 +95,7 @@ void add_resources(server& s) {
     resource bundle;
     bundle.uri = "demo://bundle";
     bundle.name = "bundle";
-    bundle.description = "Several contents in one answer: text and bytes";
+    bundle.description = "Several contents in one result: text and binary";
     s.add_resource(std::move(bundle),
                    [] {
                        return std::vector<resource_contents>{
@@ -109,7 +109,7 @@ void add_resources(server& s) {
     each.uri_template = "demo://planets/{name}";
     each.name = "planet";
     each.title = "A planet";
-    each.description = "Listed by a function, with completion";
+    each.description = "A resource template; a function lists its resources and completes names";
     each.mime_type = "text/plain";
     template_options how;
     how.list = &list_planets;

@@ -1,6 +1,6 @@
 #include "exit_status.hpp"
 
-#include "http_refusal.hpp"
+#include "http_error_text.hpp"
 #include "output_error.hpp"
 
 #include <keel/error.hpp>
@@ -23,7 +23,7 @@ int status_of(error_kind k) {
     }
 }
 
-/// As a server would say it that had been asked.
+/// The error as a JSON-RPC error response carries it.
 std::string json_of(const error& e) {
     json::value told = json::object({{"code", e.code()}, {"message", e.what()}});
     if (!e.data().is_null()) told.set("data", e.data());
@@ -31,8 +31,8 @@ std::string json_of(const error& e) {
 }
 
 failure of(const error& e) {
-    if (is_http_refusal(e)) return {exit_status::rejected, "the server rejected the request: " + http_refusal(e), {}};
-    // The client knows from the beginning what there is, and does not ask for anything else.
+    if (is_http_error(e)) return {exit_status::rejected, "the server rejected the request: " + http_error_text(e), {}};
+    // The client checks the server's capabilities and reports an unsupported feature without sending a request.
     if (e.kind() == error_kind::unavailable && e.code() == error_code::method_not_found)
         return {exit_status::rejected, e.what(), json_of(e)};
     if (e.kind() != error_kind::rejected) return {status_of(e.kind()), e.what(), {}};
@@ -42,7 +42,7 @@ failure of(const error& e) {
 }
 
 failure of(const output_error& e) {
-    // Whoever reads on has seen enough, as in keel ... | head.
+    // EPIPE is not an error: the reader has closed the pipe, as in keel ... | head.
     bool unwanted = e.code().value() == EPIPE;
     return {exit_status::cannot_write, unwanted ? std::string() : e.what(), {}};
 }
@@ -50,7 +50,7 @@ failure of(const output_error& e) {
 }  // namespace
 
 failure describe_failure() {
-    constexpr std::string_view library = "keel: ";  // it stands before everything we say
+    constexpr std::string_view library = "keel: ";  // the prefix of all library messages
     try {
         throw;
     } catch (const error& e) {
@@ -59,7 +59,7 @@ failure describe_failure() {
         return {exit_status::by_signal, "cancelled", {}};
     } catch (const usage_error& e) {
         return {exit_status::usage, e.what(), {}};
-    } catch (const std::invalid_argument& e) {  // what the library was given came from the command line
+    } catch (const std::invalid_argument& e) {  // arguments of the library that come from the command line
         std::string_view why = e.what();
         if (why.starts_with(library)) why.remove_prefix(library.size());
         return {exit_status::usage, std::string(why), {}};

@@ -29,7 +29,7 @@ bool is_word(std::string_view text, std::string_view one, std::string_view other
     return low == one || low == other || low == one.substr(0, 1);
 }
 
-// ", from 1 to 9", ", at least 2": whatever of it is said.
+// ", from 1 to 9" or ", at least 2", depending on which bounds the schema has.
 std::string bounds_of(const json::value& schema, std::string_view least_name, std::string_view most_name) {
     const json::value& least = schema[least_name];
     const json::value& most = schema[most_name];
@@ -71,7 +71,7 @@ form_field::form_field(std::string_view name, const json::value& schema, bool re
     if (has_default_) preset_ = *preset;
 }
 
-// Plain values; values with titles beside them (2025-06-18); values with titles in them.
+// Plain values; values with titles in enumNames (2025-06-18); values with titles in oneOf or anyOf.
 void form_field::read_choices(const json::value& from) {
     auto names = from["enumNames"].items();
     for (const json::value& each : from["enum"].items()) {
@@ -132,7 +132,7 @@ std::optional<json::value> form_field::choose(std::string_view text, std::string
     auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (wrong == std::errc() && end == text.data() + text.size() && number >= 1 && number <= choices_.size())
         return choices_[number - 1].content;
-    problem = "not one of the choices: " + printable_line(text);
+    problem = "not a choice: " + printable_line(text);
     return std::nullopt;
 }
 
@@ -165,20 +165,20 @@ std::optional<json::value> form_field::interpret(std::string_view text, std::str
         case kind::yes_no:
             if (is_word(trimmed(text), "yes", "true")) return json::value(true);
             if (is_word(trimmed(text), "no", "false")) return json::value(false);
-            problem = "yes or no?";
+            problem = "not yes or no: " + printable_line(text);
             return std::nullopt;
         case kind::one_of: return choose(trimmed(text), problem);
         case kind::some_of: return choose_some(text, problem);
         case kind::other: break;
     }
     auto v = parsed(text);
-    if (!v) problem = "not JSON: " + printable_line(text);
+    if (!v) problem = "invalid JSON: " + printable_line(text);
     return v;
 }
 
 std::optional<json::value> form_field::read(std::string_view text, std::string& problem) const {
     if (!json::is_utf8(text)) {
-        problem = "not UTF-8";
+        problem = "invalid UTF-8";
         return std::nullopt;
     }
     auto v = interpret(text, problem);
@@ -193,7 +193,7 @@ bool form_field::fits(const json::value& v, std::string& problem) const {
         problem = printable_line(wrong.message());
         return false;
     } catch (const schema_error&) {
-        return true;  // what we cannot check the server will
+        return true;  // a schema that we cannot compile is left to the server
     }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// One field of a form that a server asks for: what it wants, and what a typed text means for it.
+// One field of an elicitation form: its schema, its default, and how typed text is converted.
 
 #include <keel/json.hpp>
 
@@ -16,7 +16,7 @@ public:
     enum class kind : unsigned char { text, number, yes_no, one_of, some_of, other };
     struct choice {
         json::value content;
-        std::string label;  // "": the value itself
+        std::string label;  // empty: the value itself is shown
     };
 
     form_field(std::string_view name, const json::value& schema, bool required);
@@ -24,19 +24,20 @@ public:
     const std::string& name() const noexcept { return name_; }
     kind what() const noexcept { return kind_; }
     bool required() const noexcept { return required_; }
-    /// What has a default is sent in any case.
+    /// False for a field with a default: it is always sent.
     bool may_be_left_out() const noexcept { return !required_ && !has_default_; }
     const std::vector<choice>& choices() const noexcept { return choices_; }
-    /// What is taken when nothing is typed.
+    /// The default, used if the user types nothing.
     const std::optional<json::value>& preset() const noexcept { return preset_; }
     void set_preset(std::optional<json::value> v) { preset_ = std::move(v); }
 
-    // For people, printable.
+    // Printable text for the terminal.
     std::string title() const;
     std::string hint() const;  // "a number from 1 to 30"
     std::string shown(const json::value& v) const;
 
-    /// What a text means, if it fits; otherwise `problem` says why not. Nothing typed is no matter of this.
+    /// Converts typed text. Returns nothing if it is invalid, with the reason in `problem`. The caller handles empty
+    /// input.
     std::optional<json::value> read(std::string_view text, std::string& problem) const;
 
 private:
@@ -55,7 +56,7 @@ private:
     std::optional<json::value> preset_;
 };
 
-/// The fields of a form in their order.
+/// The fields of a form, in schema order.
 std::vector<form_field> fields_of(const json::value& schema);
 
 }  // namespace keel::command

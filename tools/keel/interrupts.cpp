@@ -37,7 +37,8 @@ interrupts::interrupts() {
     signals_ = opened(::signalfd(-1, &wanted, SFD_CLOEXEC), "signalfd");
     end_ = opened(::eventfd(0, EFD_CLOEXEC), "eventfd");
     sigset_t blocked = wanted;
-    sigaddset(&blocked, SIGCONT);  // whoever waits for a person reads it (terminal_input.hpp); it works all the same
+    sigaddset(&blocked,
+              SIGCONT);  // read through a signalfd (terminal_input.hpp); a blocked SIGCONT still continues the process
     ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
     thread_ = std::thread([this] { watch(); });
 }
@@ -63,7 +64,7 @@ void interrupts::watch() {
             source_.request_stop();
             continue;
         }
-        // The person has waited long enough: nothing is tidied up, but no server stays behind either.
+        // The second signal: exit without cleanup, but do not leave a server process behind.
         kill_child_groups();
         std::_Exit(exit_status::by_signal + number);
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Ctrl-C: the first one cancels what is going on, the second ends the program at once.
+// Ctrl-C: the first one cancels the running call, the second one exits at once.
 
 #include <atomic>
 #include <functional>
@@ -9,8 +9,8 @@
 
 namespace keel::command {
 
-/// SIGINT, SIGTERM and SIGHUP come to a thread of its own. Made before any other thread, since those inherit what is blocked.
-/// Signals that were ignored when the program started stay so.
+/// Handles SIGINT, SIGTERM and SIGHUP on its own thread. Construct it before any other thread starts, because threads
+/// inherit the signal mask. Signals that were ignored at startup stay ignored.
 class interrupts {
 public:
     interrupts();
@@ -18,9 +18,9 @@ public:
     interrupts& operator=(const interrupts&) = delete;
     ~interrupts();
 
-    /// Stopped by the first signal.
+    /// A stop is requested by the first signal.
     std::stop_token token() const noexcept { return source_.get_token(); }
-    /// The first signal; 0: none yet.
+    /// The first signal, or 0.
     int caught() const noexcept { return caught_.load(); }
 
 private:

@@ -18,7 +18,7 @@ std::string help() {
            "\n"
            "Usage: keel COMMAND [arguments] [options]\n"
            "\n"
-           "Talking to a server (keel COMMAND --help says how):\n" +
+           "Client commands (see keel COMMAND --help):\n" +
            keel::command::list_of_commands() +
            "\n"
            "  keel tools -- ./my-server                           a program\n"
@@ -26,10 +26,10 @@ std::string help() {
            "                                                      over HTTP; or --unix PATH, --tcp HOST:PORT\n"
            "\n"
            "Others:\n"
-           "  demo       serve one of each feature, to try them: tools, resources, prompts, completion,\n"
-           "             subscriptions, questions to the user (keel demo --help says where and how)\n"
+           "  demo       run a demo server with every feature: tools, resources, prompts, completion,\n"
+           "             subscriptions, elicitation (see keel demo --help)\n"
            "  version    print the version\n"
-           "  help       this text\n";
+           "  help       show this help\n";
 }
 
 int demo(int argc, char** argv) {
@@ -42,7 +42,7 @@ int demo(int argc, char** argv) {
     return keel::main(server, argc, argv);
 }
 
-// Options may stand before the command as well: then it is the first word that is none.
+// Options may precede the command, which is then the first word that is not an option.
 int options_first(int argc, char** argv) {
     keel::command::options o = keel::command::read_options(argc, argv);
     std::string command = o.words.empty() ? std::string() : o.words[0];
@@ -54,8 +54,8 @@ int options_first(int argc, char** argv) {
         std::fputs(help().c_str(), stdout);
         return 0;
     }
-    std::string why = "which command?";
-    if (command == "demo") why = "the options of demo stand behind it";
+    std::string why = "missing command";
+    if (command == "demo") why = "options of demo must follow the command: keel demo [options]";
     else if (!command.empty()) why = "unknown command: " + command;
     else if (o.problem.starts_with("unknown option")) why = o.problem;
     std::fprintf(stderr, "keel: %s\n\n%s", keel::command::printable(why).c_str(), help().c_str());

@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 8> protocols = {"auto",       "legacy",  
 std::optional<duration> read_duration(std::string_view text) {
     double n = 0;
     auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), n, std::chars_format::fixed);
-    if (wrong != std::errc() || !(n > 0 && n <= 1e6)) return std::nullopt;  // not a number is neither
+    if (wrong != std::errc() || !(n > 0 && n <= 1e6)) return std::nullopt;  // also rejects NaN
     std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
     double seconds = unit.empty() || unit == "s" ? 1 : unit == "ms" ? 0.001 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
     if (seconds == 0) return std::nullopt;
@@ -81,20 +81,20 @@ private:
 
     void child() {
         for (int i = at_ + 1; i < argc_; ++i) into_.child.emplace_back(argv_[i]);
-        if (into_.child.empty()) wrong("after -- comes the command that starts the server");
+        if (into_.child.empty()) wrong("missing command after --: give the program that starts the server");
     }
 
     std::string value(const char* what) {
         if (attached_) return *attached_;
         if (at_ + 1 < argc_ && std::string_view(argv_[at_ + 1]) != "--") return argv_[++at_];
-        wrong(name_ + " needs " + what);
+        wrong("missing value of " + name_ + ": expected " + what);
         return {};
     }
 
     void once(std::string& into, const char* what) {
-        if (!into.empty()) wrong(name_ + " can be given once");
+        if (!into.empty()) wrong(name_ + " may be given only once");
         into = value(what);
-        if (into.empty()) wrong(name_ + " needs " + what);
+        if (into.empty()) wrong("missing value of " + name_ + ": expected " + what);
     }
 
     void flag(bool& into) {
@@ -110,7 +110,7 @@ private:
         }
         name_ = std::string(word);
         if (word == "--help" || word == "-h") flag(into_.help);
-        else if (word == "--url") once(into_.url, "an address");
+        else if (word == "--url") once(into_.url, "a URL");
         else if (word == "--unix") once(into_.unix_path, "a path");
         else if (word == "--tcp") once(into_.tcp, "HOST:PORT");
         else if (word == "--json") flag(into_.json);
@@ -134,31 +134,31 @@ private:
         std::string name = text.substr(0, colon);
         std::string content(colon == std::string::npos ? "" : trimmed(std::string_view(text).substr(colon + 1)));
         if (colon == std::string::npos || !is_header_name(name) || !is_header_value(content))
-            wrong("--header: not of the form 'Name: value': " + text);
+            wrong("invalid --header " + text + ": expected 'Name: value'");
         into_.headers.emplace_back(std::move(name), std::move(content));
     }
 
     void environment(const std::string& text) {
         auto equals = text.find('=');
-        if (equals == std::string::npos || equals == 0) return wrong("--env: not of the form NAME=VALUE: " + text);
+        if (equals == std::string::npos || equals == 0) return wrong("invalid --env " + text + ": expected NAME=VALUE");
         into_.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
     }
 
     void time(std::optional<duration>& into, const std::string& text) {
         into = read_duration(text);
-        if (!into) wrong(name_ + ": not a duration: " + text + " (try 30s, 500ms, 5m)");
+        if (!into) wrong("invalid " + name_ + " " + text + ": expected a duration such as 30s, 500ms or 5m");
     }
 
     void size(const std::string& text) {
         into_.max_message = read_size(text);
-        if (!into_.max_message) wrong("--max-message: not a size: " + text + " (try 500K, 64M, 1G)");
+        if (!into_.max_message) wrong("invalid --max-message " + text + ": expected a size such as 500K, 64M or 1G");
     }
 
     void protocol(std::string text) {
         if (std::find(protocols.begin(), protocols.end(), text) == protocols.end()) {
             std::string known;
             for (std::string_view each : protocols) known += (known.empty() ? "" : ", ") + std::string(each);
-            wrong("--protocol: not known: " + text + " (" + known + ")");
+            wrong("invalid --protocol " + text + ": expected one of " + known);
         }
         into_.protocol = std::move(text);
     }
@@ -166,22 +166,23 @@ private:
     void level(const std::string& text) {
         into_.level = find_log_level(text);
         if (!into_.level) {
-            wrong("--log-level: not a level: " + text +
-                  " (debug, info, notice, warning, error, critical, alert, emergency)");
+            wrong("invalid --log-level " + text +
+                  ": expected debug, info, notice, warning, error, critical, alert or emergency");
         }
     }
 
     void check() {
         if (into_.help) return;
         int servers = !into_.url.empty() + !into_.unix_path.empty() + !into_.tcp.empty() + !into_.child.empty();
-        if (servers == 0) wrong("which server? --url URL, --unix PATH, --tcp HOST:PORT, or -- COMMAND [ARGUMENT ...]");
-        if (servers > 1) wrong("one server at a time: --url, --unix, --tcp or -- COMMAND");
-        if (into_.url.empty() && !into_.headers.empty()) wrong("--header goes with --url");
-        if (into_.url.empty() && !into_.ca_file.empty()) wrong("--ca-file goes with --url");
-        if (into_.child.empty() && !into_.environment.empty()) wrong("--env goes with -- COMMAND");
-        if (into_.child.empty() && !into_.directory.empty()) wrong("--cwd goes with -- COMMAND");
+        if (servers == 0)
+            wrong("missing server: use --url URL, --unix PATH, --tcp HOST:PORT, or -- COMMAND [ARGUMENT ...]");
+        if (servers > 1) wrong("more than one server: use one of --url, --unix, --tcp or -- COMMAND");
+        if (into_.url.empty() && !into_.headers.empty()) wrong("--header requires --url");
+        if (into_.url.empty() && !into_.ca_file.empty()) wrong("--ca-file requires --url");
+        if (into_.child.empty() && !into_.environment.empty()) wrong("--env requires -- COMMAND");
+        if (into_.child.empty() && !into_.directory.empty()) wrong("--cwd requires -- COMMAND");
         if (!into_.url.empty() && !into_.url.starts_with("http://") && !into_.url.starts_with("https://"))
-            wrong("--url: not an address of http or https: " + into_.url);
+            wrong("invalid --url " + into_.url + ": expected http:// or https://");
     }
 
     int argc_;

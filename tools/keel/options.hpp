@@ -1,6 +1,6 @@
 #pragma once
 
-// The command line of the commands that talk to a server.
+// The command line of the client commands.
 
 #include <keel/context.hpp>
 #include <keel/loop.hpp>
@@ -14,15 +14,15 @@
 namespace keel::command {
 
 struct options {
-    std::vector<std::string> words;  // what is no option
+    std::vector<std::string> words;  // everything that is not an option
 
-    // Where the server is: exactly one of these.
+    // The server: exactly one of these.
     std::string url;
     std::string unix_path;
     std::string tcp;
     std::vector<std::string> child;  // after "--"
 
-    // For some of them.
+    // Options that apply to some kinds of servers.
     std::vector<std::pair<std::string, std::string>> headers;
     std::string ca_file;
     std::vector<std::pair<std::string, std::string>> environment;
@@ -39,10 +39,10 @@ struct options {
     bool templates = false;
     bool help = false;
 
-    std::string problem;  // not empty: the command line is wrong
+    std::string problem;  // not empty: the command line is invalid
 };
 
-/// `argv[0]` is the command, or the program, if the command is to be one of the words.
+/// `argv[0]` is the command, or the program if the command is expected among the words.
 options read_options(int argc, const char* const* argv);
 
 }  // namespace keel::command

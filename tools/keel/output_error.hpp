@@ -4,7 +4,7 @@
 
 namespace keel::command {
 
-/// Standard output takes nothing more.
+/// Writing to standard output failed.
 class output_error : public std::system_error {
 public:
     explicit output_error(int number) : std::system_error(number, std::generic_category(), "standard output") {}

@@ -14,7 +14,7 @@ struct character {
     bool valid = false;
 };
 
-// Lenient on purpose: what a child writes to its standard error need not be UTF-8.
+// Lenient on purpose: a child's standard error may contain invalid UTF-8.
 character first_of(std::string_view text) {
     auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     unsigned lead = byte(0);
@@ -34,9 +34,9 @@ character first_of(std::string_view text) {
 
 bool is_unsafe(char32_t c) {
     return c < 0x20 || (c >= 0x7f && c < 0xa0)                                          // control characters
-           || c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e)  // direction of writing
+           || c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e)  // text direction
            || (c >= 0x2066 && c <= 0x2069)                                              //
-           || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0x200b                  // lines; what nobody sees
+           || c == 0x2028 || c == 0x2029 || c == 0xfeff || c == 0x200b  // line separators, invisible characters
            || (c >= 0xe0000 && c <= 0xe007f);
 }
 
@@ -86,7 +86,7 @@ std::string printable_line(std::string_view text) {
 
 namespace {
 
-// main sets a locale of UTF-8; where there is none every character counts as one column.
+// main() sets a UTF-8 locale. Without one, each character counts as one column.
 std::size_t columns_of(char32_t c) {
     if (c < 0x80) return 1;
     int n = ::wcwidth(static_cast<wchar_t>(c));
@@ -128,7 +128,7 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t colum
         text.remove_prefix(std::min(text.size(), word.size() + 1));
         std::size_t width = width_of(word);
         bool first = used == indent;
-        // The last column stays free: some terminals go to the next line there.
+        // Leave the last column free: some terminals wrap there.
         if (columns != 0 && !first && used + 1 + width >= columns) {
             out += '\n' + std::string(indent, ' ');
             used = indent;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Text of strangers, made fit for a terminal: what would move the cursor, change colours, hide or turn around other text is
-// shown as an escape instead.
+// Makes untrusted text safe for a terminal: characters that would move the cursor, change colors, or hide or reorder
+// text are replaced with escapes.
 
 #include <cstddef>
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace keel::command {
 
-/// Lines and tabs stay as they are.
+/// Keeps line breaks and tabs.
 std::string printable(std::string_view text);
-/// All of it on one line: white space of any kind becomes single spaces.
+/// Puts everything on one line: white space becomes single spaces.
 std::string printable_line(std::string_view text);
 
-// Of text that is printable:
+// For printable text:
 
-/// In columns of a terminal.
+/// The width in terminal columns.
 std::size_t width_of(std::string_view text);
-/// At most so many columns; what was cut ends with "…".
+/// Truncates to at most `columns` columns; truncated text ends with "…".
 std::string cut_to(std::string_view text, std::size_t columns);
-/// Every line begins with so many spaces and is broken between words before `columns` are full; 0: as long as it takes. A word
-/// that is longer stays whole.
+/// Indents each line by `indent` spaces and wraps between words before `columns` (0: no wrapping). A longer word is not
+/// split.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t columns);
 
 }  // namespace keel::command

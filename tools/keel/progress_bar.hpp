@@ -1,6 +1,6 @@
 #pragma once
 
-// How far a call is, as a line of text.
+// The progress of a call as a line of text.
 
 #include <keel/call.hpp>
 
@@ -9,7 +9,7 @@
 
 namespace keel::command {
 
-/// "[######----]  60%  reading", or what is known when there is no total. At most so many columns; printable.
+/// "[######----]  60%  reading", or a line without a bar if the total is unknown. At most `columns` columns; printable.
 std::string progress_line(const progress_report& report, std::size_t columns);
 
 }  // namespace keel::command

@@ -14,12 +14,12 @@ namespace {
 
 int wrong_usage(const command& c, const std::string& why) {
     std::string text = "keel " + std::string(c.name) + ": " + printable(why) + "\nkeel " + std::string(c.name) +
-                       " --help says what there is.\n";
+                       " --help shows the usage.\n";
     std::fputs(text.c_str(), stderr);
     return exit_status::usage;
 }
 
-// What went wrong, told in the words of whom it concerns.
+// Prints the error.
 int tell(const failure& f, const options& o, int signal, console& screen) {
     screen.clear_status();
     if (signal != 0) {
@@ -36,11 +36,11 @@ int tell(const failure& f, const options& o, int signal, console& screen) {
     return f.status;
 }
 
-int run_with(const command& c, session& s) {
+int run_with(const command& c, command_session& s) {
     try {
         s.connect();
     } catch (const std::exception&) {
-        return tell(describe_failed_connect(s.where(), s.misheard()), s.how(), s.signal(), s.screen());
+        return tell(describe_failed_connect(s.where(), s.unexpected()), s.how(), s.signal(), s.screen());
     }
     try {
         return c.run(s);
@@ -52,17 +52,17 @@ int run_with(const command& c, session& s) {
 }  // namespace
 
 int run(const command& c, const options& o) {
-    std::setlocale(LC_CTYPE, "C.UTF-8");  // for the width of characters alone
+    std::setlocale(LC_CTYPE, "C.UTF-8");  // only for the width of characters
     if (o.help) {
         std::fputs(help_of(c).c_str(), stdout);
         return exit_status::ok;
     }
     if (!o.problem.empty()) return wrong_usage(c, o.problem);
-    if (o.templates && c.name != "resources") return wrong_usage(c, "--templates goes with keel resources");
-    std::unique_ptr<session> s;
+    if (o.templates && c.name != "resources") return wrong_usage(c, "--templates is an option of keel resources only");
+    std::unique_ptr<command_session> s;
     try {
         c.check(o.words);
-        s = std::make_unique<session>(o);
+        s = std::make_unique<command_session>(o);
     } catch (const usage_error& e) {
         return wrong_usage(c, e.what());
     } catch (const std::exception&) {

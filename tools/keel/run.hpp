@@ -4,7 +4,7 @@
 
 namespace keel::command {
 
-/// Carries out one of the commands. The exit status.
+/// Runs a command. Returns the exit status.
 int run(const command& c, const options& o);
 
 }  // namespace keel::command

@@ -42,7 +42,7 @@ void add_named(type_set& into, const json::value& name) {
     }
 }
 
-// "#/$defs/color". Other references are left to the server.
+// Resolves "#/$defs/color". Other references are not resolved: the server checks the value.
 const json::value* target_of(std::string_view reference, const json::value& root) {
     if (!reference.starts_with("#/")) return nullptr;
     reference.remove_prefix(2);
@@ -56,7 +56,7 @@ const json::value* target_of(std::string_view reference, const json::value& root
     return nullptr;
 }
 
-// A schema may refer to itself: the depth is bounded.
+// A schema may refer to itself, so the depth is limited.
 type_set look(const json::value& schema, const json::value& root, int depth) {
     type_set found;
     if (depth > 8 || !schema.is_object()) return found;
@@ -75,7 +75,7 @@ type_set look(const json::value& schema, const json::value& root, int depth) {
     for (const char* list : {"anyOf", "oneOf"}) {
         for (const json::value& each : schema[list].items()) {
             type_set one = look(each, root, depth + 1);
-            if (one.unknown()) return {};  // that one may let anything in
+            if (one.unknown()) return {};  // this alternative may allow any type
             found.add(one);
         }
     }

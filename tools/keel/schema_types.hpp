@@ -1,6 +1,6 @@
 #pragma once
 
-// Which types of JSON a schema lets in, as far as its surface tells.
+// The JSON types that a schema allows, as far as its top level shows.
 
 #include <keel/json.hpp>
 
@@ -25,7 +25,7 @@ private:
     unsigned char types_ = 0;
 };
 
-/// `root` is the document that references in the schema point into.
+/// `root` is the document that references in the schema refer to.
 type_set types_of(const json::value& schema, const json::value& root);
 
 }  // namespace keel::command

@@ -22,7 +22,7 @@ std::string_view text_in(const json::value& v, std::string_view key) { return v[
 std::string bytes_line(std::string_view mime_type, std::string_view base64, std::string_view uri) {
     auto bytes = base64_decode(base64);
     std::string line = "[" + (mime_type.empty() ? "bytes" : printable_line(mime_type)) + ", " +
-                       (bytes ? shown_size(bytes->size()) : "broken: not Base64");
+                       (bytes ? shown_size(bytes->size()) : "invalid Base64");
     return line + (uri.empty() ? "" : ", " + printable_line(uri)) + "]\n";
 }
 
@@ -77,7 +77,7 @@ std::string shown(const content& block) {
 std::string shown(const tool_result& result) {
     std::string text;
     for (const content& each : result.content) text += shown(each);
-    // The same is in a text block, for those who cannot read it otherwise.
+    // The same content is in a text block, for clients without structured output.
     bool has_text =
         std::any_of(result.content.begin(), result.content.end(), [](const content& c) { return c.type() == "text"; });
     if (result.structured && !has_text) text += shown(*result.structured);

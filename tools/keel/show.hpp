@@ -1,6 +1,6 @@
 #pragma once
 
-// What a server gives, for people. Everything is made printable here.
+// Formats results for the terminal. All functions return printable text.
 
 #include <keel/content.hpp>
 #include <keel/prompt.hpp>
@@ -11,11 +11,11 @@
 
 namespace keel::command {
 
-/// Texts as they are; for anything else a line in brackets that says what it is. Ends with a newline, if it is not empty.
+/// Text is shown as it is; other content as a line in brackets that describes it. Ends with a newline unless empty.
 std::string shown(const content& block);
 std::string shown(const tool_result& result);
 std::string shown(const resource_contents& what);
-/// On several lines.
+/// Indented JSON.
 std::string shown(const json::value& v);
 
 /// "text=string [days=integer]"

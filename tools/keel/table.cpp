@@ -10,8 +10,8 @@ namespace keel::command {
 namespace {
 
 constexpr std::size_t gap = 2;
-constexpr std::size_t fair = 16;  // columns; what is narrower says little
-constexpr std::size_t least = 4;  // what is narrower says nothing: then the terminal wraps
+constexpr std::size_t fair = 16;  // columns; narrower ones are hard to read
+constexpr std::size_t least = 4;  // columns; narrower ones are useless, so let the terminal wrap instead
 
 std::size_t sum_of(const std::vector<std::size_t>& widths) {
     std::size_t sum = 0;
@@ -19,7 +19,7 @@ std::size_t sum_of(const std::vector<std::size_t>& widths) {
     return sum + gap * (widths.size() - 1);
 }
 
-/// The last column from `from` on gives way until the table fits, then the one before it.
+/// Shrinks the last column from `from` on until the table fits, then the one before it.
 void shrink_from_the_right(std::vector<std::size_t>& widths, std::size_t from, std::size_t columns,
                            std::size_t down_to) {
     for (std::size_t i = widths.size(); i-- > from;) {
@@ -29,7 +29,7 @@ void shrink_from_the_right(std::vector<std::size_t>& widths, std::size_t from, s
     }
 }
 
-// The first column names the thing, for the next command: it is the last to be cut.
+// The first column has the name that the next command needs: it is cut last.
 void shrink(std::vector<std::size_t>& widths, std::size_t columns) {
     shrink_from_the_right(widths, 1, columns, fair);
     shrink_from_the_right(widths, 1, columns, least);

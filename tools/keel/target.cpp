@@ -15,14 +15,14 @@ namespace keel::command {
 
 namespace {
 
-// The system would say of either that the program cannot be started.
+// Check it here: the system reports a missing directory and a missing program with the same error.
 void check_directory(const std::string& path) {
     struct stat s{};
     if (::stat(path.c_str(), &s) != 0) throw usage_error("--cwd: " + path + ": " + std::strerror(errno));
-    if (!S_ISDIR(s.st_mode)) throw usage_error("--cwd: " + path + " is no directory");
+    if (!S_ISDIR(s.st_mode)) throw usage_error("--cwd: " + path + " is not a directory");
 }
 
-// Told even where no certificate is looked at (http), and not as a failure of the server.
+// Checked even if no certificate is used (http), and reported as a usage error, not as a server error.
 void check_certificates(const std::string& path) {
     struct stat s{};
     std::ifstream in(path, std::ios::binary);
@@ -30,7 +30,7 @@ void check_certificates(const std::string& path) {
     if (S_ISDIR(s.st_mode)) throw usage_error("--ca-file: " + path + " is a directory");
     std::string text{std::istreambuf_iterator<char>(in), {}};
     if (text.find("-----BEGIN ") == std::string::npos)
-        throw usage_error("--ca-file: " + path + " holds no certificate");
+        throw usage_error("--ca-file: " + path + " contains no certificate");
 }
 
 server_target web_target(const options& o) {

@@ -6,7 +6,7 @@
 
 namespace keel::command {
 
-/// Where the server is, by the options. Throws usage_error for files and directories that are not there.
+/// The server that the options name. Throws usage_error if a file or directory does not exist.
 server_target target_of(const options& o);
 
 }  // namespace keel::command

@@ -51,7 +51,8 @@ terminal_input::terminal_input() {
     sigset_t wanted;
     sigemptyset(&wanted);
     sigaddset(&wanted, SIGCONT);
-    continued_ = ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);  // without it a question is asked but once
+    continued_ = ::signalfd(-1, &wanted,
+                            SFD_CLOEXEC | SFD_NONBLOCK);  // on failure, the question is not shown again after Ctrl-Z
 }
 
 terminal_input::~terminal_input() {
@@ -69,7 +70,7 @@ typed terminal_input::read_line(const std::stop_token& one, const std::stop_toke
     std::stop_callback on_one(one, [&wake] { wake(); });
     std::stop_callback on_other(other, [&wake] { wake(); });
     std::array<pollfd, 3> on = {{{fd_, POLLIN, 0}, {wake.fd(), POLLIN, 0}, {continued_, POLLIN, 0}}};
-    resumed();  // before the question was there
+    resumed();  // discard a SIGCONT from before the question
     while (true) {
         if (auto end = rest_.find('\n'); end != std::string::npos) {
             typed t{typed::kind::line, rest_.substr(0, end)};

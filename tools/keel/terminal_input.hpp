@@ -1,6 +1,6 @@
 #pragma once
 
-// Lines that a person types, with a way out of the wait.
+// Reads lines from the terminal; a wait can be cancelled.
 
 #include <optional>
 #include <stop_token>
@@ -8,20 +8,20 @@
 
 namespace keel::command {
 
-/// What came of a wait for a line.
+/// The result of a wait for a line.
 struct typed {
     enum class kind : unsigned char {
         line,
         end,      // Ctrl-D, or the terminal is gone
-        stopped,  // nobody wants to know any more
-        resumed,  // after Ctrl-Z: the question is not to be seen any more
+        stopped,  // the wait was cancelled
+        resumed,  // continued after Ctrl-Z: show the question again
     };
     kind what = kind::end;
     std::string line = {};
 };
 
-/// The terminal of whoever started the program: its standard input, or what stands behind that. One thread at a time. SIGCONT is
-/// blocked in all of them.
+/// The controlling terminal, even if standard input is redirected. Not thread-safe. SIGCONT must be blocked in all
+/// threads.
 class terminal_input {
 public:
     terminal_input();
@@ -30,9 +30,9 @@ public:
     ~terminal_input();
 
     bool there() const noexcept { return fd_ >= 0; }
-    /// The line without its end. Until one of the two is stopped.
+    /// Returns the line without its end. Waits until one of the tokens is stopped.
     typed read_line(const std::stop_token& one, const std::stop_token& other);
-    /// What was typed before the question was there is no answer to it.
+    /// Discards input that was typed before the question was shown.
     void forget_typed();
 
 private:

@@ -30,35 +30,34 @@ web_address read_web_address(std::string_view url) {
     a.before = url;
     bool secure = starts_without_case(url, "https://");
     if (!secure && !starts_without_case(url, "http://")) {
-        a.problem = "it is no address of a web page";
+        a.problem = "it is not an http or https URL";
         return a;
     }
-    // Browsers mend such addresses in ways of their own: what would be opened is not what is shown.
+    // Browsers repair such URLs in their own ways, so the page that opens may differ from the URL that is shown.
     auto odd = [](char c) {
         auto byte = static_cast<unsigned char>(c);
         return byte <= 0x20 || byte >= 0x7f || std::string_view("\\\"<>`{}|^").find(c) != std::string_view::npos;
     };
     if (std::any_of(url.begin(), url.end(), odd)) {
-        a.problem = "it has characters that do not belong into an address";
+        a.problem = "it contains characters that are invalid in a URL";
         return a;
     }
     std::size_t begin = secure ? 8 : 7;
     std::size_t end = std::min(url.find_first_of("/?#", begin), url.size());
     if (auto at = url.substr(begin, end - begin).rfind('@'); at != std::string_view::npos) {
         begin += at + 1;
-        a.warnings.emplace_back("What stands before the @ is not the site, even if it looks like one.");
+        a.warnings.emplace_back("The text before the @ is not the host, even if it looks like one.");
     }
     std::string_view rest = url.substr(begin, end - begin);
     std::size_t host_size = rest.starts_with('[') ? std::min(rest.find(']'), rest.size() - 1) + 1 : rest.find(':');
     a.before = url.substr(0, begin);
     a.host = rest.substr(0, host_size);
     a.after = url.substr(begin + a.host.size());
-    if (a.host.empty()) a.problem = "it names no site";
+    if (a.host.empty()) a.problem = "it has no host";
     if (has_punycode(a.host)) {
-        a.warnings.emplace_back(
-            "The site's name is written in Punycode (xn--): shown in a browser it may look like another one.");
+        a.warnings.emplace_back("The host is in Punycode (xn--): in a browser it may look like another host.");
     }
-    if (!secure && !is_loopback(a.host)) a.warnings.emplace_back("It is not encrypted (http).");
+    if (!secure && !is_loopback(a.host)) a.warnings.emplace_back("The connection is not encrypted (http).");
     return a;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// An address that a server wants a person to open, taken apart so that the person can judge it (ELI-08, ELI-19).
+// Splits a URL of a URL elicitation into parts, so that the user can judge it (ELI-08, ELI-19).
 
 #include <string>
 #include <string_view>
@@ -9,14 +9,14 @@
 namespace keel::command {
 
 struct web_address {
-    std::string_view before;  // "https://", perhaps with a user's name
+    std::string_view before;  // "https://", possibly with user information
     std::string_view host;
     std::string_view after;  // port, path and the rest
-    std::string problem;     // not empty: it is not to be opened
+    std::string problem;     // not empty: the URL must not be opened
     std::vector<std::string> warnings;
 };
 
-/// The parts point into `url`.
+/// The views refer to `url`.
 web_address read_web_address(std::string_view url);
 
 }  // namespace keel::command
