@@ -7,8 +7,6 @@
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
 
-#include <keel/context.hpp>
-
 #include <algorithm>
 
 namespace keel::inline KEEL_ABI::detail {

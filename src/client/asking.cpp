@@ -8,8 +8,6 @@
 #include "protocol/methods.hpp"
 #include "protocol/trace_context.hpp"
 
-#include <keel/context.hpp>
-
 #include <utility>
 
 namespace keel::inline KEEL_ABI::detail {

@@ -6,7 +6,6 @@
 #include "client/session.hpp"
 #include "protocol/meta_keys.hpp"
 
-#include <keel/context.hpp>
 #include <keel/version.hpp>
 
 #include <algorithm>

@@ -10,7 +10,6 @@
 
 #include <keel/async.hpp>
 #include <keel/client.hpp>
-#include <keel/context.hpp>
 
 #include <cxxabi.h>
 

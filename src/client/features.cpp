@@ -6,8 +6,6 @@
 #include "protocol/methods.hpp"
 #include "protocol/mirrored_headers.hpp"
 
-#include <keel/context.hpp>
-
 #include <algorithm>
 #include <set>
 

@@ -6,8 +6,6 @@
 #include "client/session.hpp"
 #include "client/subscription_state.hpp"
 
-#include <keel/context.hpp>
-
 namespace keel::inline KEEL_ABI::detail {
 
 namespace {

@@ -4,15 +4,12 @@
 
 #include <keel/error.hpp>
 
-#include <cmath>
 #include <cstdint>
 #include <variant>
 
 namespace keel::inline KEEL_ABI::client_side {
 
 namespace {
-
-constexpr std::int64_t largest_integer = (std::int64_t{1} << 53) - 1;  // beyond it JavaScript has no exact integers
 
 std::string quoted(std::string_view name) {
     std::string out;
@@ -24,25 +21,6 @@ std::string spelled_header(const json::value& input_schema, const std::vector<st
     const json::value* at = &input_schema;
     for (const std::string& name : path) at = &(*at)["properties"][name];
     return "Mcp-Param-" + std::string((*at)["x-mcp-header"].as_string());
-}
-
-const json::value* argument_at(const json::value& arguments, const std::vector<std::string>& path) noexcept {
-    const json::value* at = &arguments;
-    for (const std::string& name : path) {
-        at = at->find(name);
-        if (at == nullptr) return nullptr;
-    }
-    return at->is_null() ? nullptr : at;
-}
-
-std::optional<std::int64_t> whole_number(const json::value& v) noexcept {
-    std::optional<std::int64_t> n = v.if_int();
-    if (v.type() == json::kind::real) {
-        const double d = *v.if_double();
-        if (std::abs(d) <= static_cast<double>(largest_integer) && std::trunc(d) == d) n = static_cast<std::int64_t>(d);
-    }
-    if (n && (*n < -largest_integer || *n > largest_integer)) return std::nullopt;
-    return n;
 }
 
 }  // namespace
@@ -108,7 +86,7 @@ tool_book::header_list tool_book::headers_for(std::string_view name, const json:
     auto known = tools_.find(name);
     if (known == tools_.end()) return headers;
     for (const parameter& p : known->second.mirrored) {
-        const json::value* v = argument_at(arguments, p.path);
+        const json::value* v = protocol::argument_at(arguments, p.path);
         if (v == nullptr) continue;
         // By what the value is, not by what the schema wants: that an argument has the wrong type is for the server to say. An array
         // or object has no header at all.
@@ -117,7 +95,7 @@ tool_book::header_list tool_book::headers_for(std::string_view name, const json:
         } else if (auto flag = v->if_bool()) {
             headers.emplace_back(p.header, *flag ? "true" : "false");
         } else if (v->is_number()) {
-            const std::optional<std::int64_t> n = whole_number(*v);
+            const std::optional<std::int64_t> n = protocol::mirrored_integer(*v);
             if (!n) {
                 std::string where = "arguments";
                 for (const std::string& step : p.path) where.append(".").append(step);

@@ -6,7 +6,6 @@
 
 #include <keel/async.hpp>
 #include <keel/child_process.hpp>
-#include <keel/server.hpp>
 #include <keel/server_target.hpp>
 #include <keel/transport.hpp>
 
@@ -179,27 +178,27 @@ private:
     duration bound_;
 };
 
-class server_connector final : public connector {
+class local_connector final : public connector {
 public:
-    explicit server_connector(server& s) noexcept : server_(s) {}
+    explicit local_connector(detail::local_server s) noexcept : server_(std::move(s)) {}
     task<std::unique_ptr<link>> connect(std::shared_ptr<loop> on, link_settings how) override {
         auto [ours, theirs] = memory_pair(*on, *on);
         auto end = std::make_shared<event>();
-        server_.serve(on, std::move(theirs), [end](const connection_end&) { end->set(); });
+        server_.serve(on, std::move(theirs), [end] { end->set(); });
         // The server has the same bounds, unless it was told otherwise: it comes to its end first.
         duration grace = how.limits.cleanup_grace;
         duration last = how.limits.final_write;
         duration bound = grace > duration::max() - last ? duration::max() : grace + last;
         co_return std::make_unique<served_link>(std::move(ours), std::move(end), bound);
     }
-    std::string describe() const override { return "in this process: " + server_.about().name; }
-    /// Several may have the same name.
+    std::string describe() const override { return "in this process: " + server_.name; }
+    /// Several servers may have the same name.
     std::string identity() const override {
-        return describe() + " (" + std::to_string(reinterpret_cast<std::uintptr_t>(&server_)) + ")";
+        return describe() + " (" + std::to_string(reinterpret_cast<std::uintptr_t>(server_.address)) + ")";
     }
 
 private:
-    server& server_;
+    const detail::local_server server_;
 };
 
 }  // namespace
@@ -232,7 +231,7 @@ using namespace client_side;
 server_target::server_target(child_process what) : connector_(std::make_shared<child_connector>(std::move(what))) {}
 server_target::server_target(unix_socket at) : connector_(std::make_shared<unix_connector>(std::move(at.path))) {}
 server_target::server_target(tcp at) : connector_(std::make_shared<tcp_connector>(at.address)) {}
-server_target::server_target(server& s) : connector_(std::make_shared<server_connector>(s)) {}
+server_target::server_target(detail::local_server s) : connector_(std::make_shared<local_connector>(std::move(s))) {}
 std::string server_target::describe() const { return connector_->describe(); }
 std::string server_target::identity() const { return connector_->identity(); }
 

@@ -1,16 +1,16 @@
 #pragma once
 
-// SIGTERM and SIGINT for a program that is nothing but a server.
+// SIGTERM and SIGINT of a server program.
 
 #include "async/reactor.hpp"
 
 #include <functional>
 #include <memory>
 
-namespace keel::inline KEEL_ABI::server_side {
+namespace keel::inline KEEL_ABI::program {
 
-/// While it lives: the first signal calls `first` on the loop, a second one ends the process with status 128 + signal.
-/// One at a time in a process: signals are the process's, not ours.
+/// Handles SIGTERM and SIGINT while it exists: the first signal calls `first` on the loop, the second ends the process with exit
+/// status 128 + signal number. At most one object per process, since signal handlers belong to the process.
 class signal_watch final : private reactor::watcher {
 public:
     signal_watch(reactor& on, std::function<void()> first);
@@ -28,4 +28,4 @@ private:
     std::unique_ptr<saved> saved_;
 };
 
-}  // namespace keel::server_side
+}  // namespace keel::program

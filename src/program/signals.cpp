@@ -1,4 +1,4 @@
-#include "server/signals.hpp"
+#include "program/signals.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -8,11 +8,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-namespace keel::inline KEEL_ABI::server_side {
+namespace keel::inline KEEL_ABI::program {
 
 namespace {
 
-// All that a signal handler may look at.
+// The only state that the signal handler may use: it must be async-signal-safe.
 std::atomic<int> wake_descriptor{-1};
 std::atomic<int> signals_seen{0};
 
@@ -20,7 +20,7 @@ extern "C" void on_signal(int number) {
     int before = errno;
     if (signals_seen.fetch_add(1) > 0) _exit(128 + number);
     std::uint64_t one = 1;
-    // Nothing can be done about a failure here; the next signal ends the process.
+    // A failed write cannot be reported here; the next signal ends the process.
     [[maybe_unused]] ssize_t n = write(wake_descriptor.load(), &one, sizeof one);
     errno = before;
 }
@@ -60,4 +60,4 @@ void signal_watch::on_ready(unsigned) {
     if (read(wake_, &count, sizeof count) == sizeof count) first_();
 }
 
-}  // namespace keel::server_side
+}  // namespace keel::program
