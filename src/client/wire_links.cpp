@@ -1,6 +1,6 @@
 // Byte streams to a server: children, sockets, and a server in this process.
 
-#include "async/bounded.hpp"
+#include "async/timeout.hpp"
 #include "client/engine.hpp"
 #include "client/link.hpp"
 
@@ -90,7 +90,7 @@ public:
         if (fate_->how) fate_->end_peer_soon();
         return p;
     }
-    std::string epitaph() const override {
+    std::string exit_description() const override {
         if (!fate_->how) return {};
         std::string text = command_ + " " + fate_->how->text();
         if (std::string_view last = fate_->how->stderr_tail; !last.empty()) {
@@ -170,7 +170,7 @@ public:
 
     task<void> ended() override {
         auto wait = [](std::shared_ptr<event> end) -> task<void> { co_await *end; };
-        co_await ended_within(bound_, wait(end_));
+        co_await async::completes_within(bound_, wait(end_));
     }
 
 private:

@@ -16,7 +16,7 @@ int serve_in_foreground(server& s, const foreground_options& how) {
     auto& impl = *server_access::of(s);
     if (!impl.core->options.log) impl.core->set_fallback_log(how.level);
     open_missing_standard_descriptors();
-    auto on = epoll_loop::create();
+    auto on = async::epoll_loop::create();
     limits bounds = impl.core->options.limits;
     if (how.drain) bounds.drain_on_eof = *how.drain;
     duration drain = how.drain.value_or(duration::zero());

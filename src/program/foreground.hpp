@@ -21,7 +21,7 @@ struct foreground_options {
     log_level level = log_level::warning;
     /// Opens what `endpoints` cannot describe (HTTP). Called on the loop before anything is served; an exception is reported on
     /// standard error and stops the server.
-    std::function<void(const std::shared_ptr<epoll_loop>&)> open_more = {};
+    std::function<void(const std::shared_ptr<async::epoll_loop>&)> open_more = {};
 };
 
 /// Returns the exit status: 0 after a graceful shutdown, 1 if serving failed. Exits the process if a handler ignores its

@@ -23,7 +23,7 @@ int main(server& s, int argc, const char* const* argv) {
         return 2;
     }
     std::vector<std::unique_ptr<http_server>> web;
-    line.serving.open_more = [&](const std::shared_ptr<epoll_loop>& on) {
+    line.serving.open_more = [&](const std::shared_ptr<async::epoll_loop>& on) {
         for (const std::string& address : line.http_addresses) {
             web.push_back(std::make_unique<http_server>(s, line.http));
             web.back()->start(address, on);

@@ -1,12 +1,12 @@
 #include "program/signals.hpp"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
-
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 namespace keel::inline KEEL_ABI::program {
 
@@ -32,11 +32,12 @@ struct signal_watch::saved {
     struct sigaction interrupt;
 };
 
-signal_watch::signal_watch(reactor& on, std::function<void()> first) : first_(std::move(first)), saved_(new saved) {
+signal_watch::signal_watch(async::reactor& on, std::function<void()> first)
+    : first_(std::move(first)), saved_(new saved) {
     wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
     watch_ = on.watch_descriptor(wake_, *this);
-    watch_->want(reactor::readable);
+    watch_->want(async::reactor::readable);
     wake_descriptor = wake_;
     signals_seen = 0;
     struct sigaction act = {};

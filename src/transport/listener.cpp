@@ -13,6 +13,9 @@ namespace keel::inline KEEL_ABI {
 
 namespace {
 
+using async::reactor;
+using async::reactor_of;
+
 using namespace transport;
 
 // After the system refused to make a descriptor. Nothing tells us when one is free again.
