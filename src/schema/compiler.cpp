@@ -1,7 +1,7 @@
-#include "compiler.hpp"
+#include "schema/compiler.hpp"
 
-#include "keywords.hpp"
-#include "library.hpp"
+#include "schema/keywords.hpp"
+#include "schema/library.hpp"
 
 #include <algorithm>
 #include <map>

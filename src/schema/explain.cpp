@@ -1,4 +1,4 @@
-#include "explain.hpp"
+#include "schema/explain.hpp"
 
 #include <algorithm>
 

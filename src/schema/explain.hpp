@@ -2,7 +2,7 @@
 
 // The words of a refusal. None of this runs while values are accepted.
 
-#include "program.hpp"
+#include "schema/program.hpp"
 
 #include <keel/decode_error.hpp>
 

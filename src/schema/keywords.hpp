@@ -2,7 +2,7 @@
 
 // Reading the keywords of one schema, with a complaint at the right place when one is not of its form.
 
-#include "library.hpp"
+#include "schema/library.hpp"
 
 #include <string>
 #include <string_view>

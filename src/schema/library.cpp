@@ -1,7 +1,7 @@
-#include "library.hpp"
+#include "schema/library.hpp"
 
-#include "metaschemas.hpp"
-#include "uri.hpp"
+#include "schema/metaschemas.hpp"
+#include "schema/uri.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 // The documents that a schema is made of, while it is being made ready: which schemas there are in them, what they are
 // called, and what a reference means.
 
-#include "program.hpp"
+#include "schema/program.hpp"
 
 #include <keel/schema.hpp>
 

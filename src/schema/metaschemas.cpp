@@ -1,7 +1,7 @@
 // The schemas of schemas. Keel checks the form of a schema while it makes it ready and does not need them for that:
 // they are here for schemas that refer to them.
 
-#include "metaschemas.hpp"
+#include "schema/metaschemas.hpp"
 
 #include <array>
 #include <utility>

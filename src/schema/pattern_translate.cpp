@@ -1,7 +1,7 @@
 // ECMA-262 to RE2. Every character class is written out by its characters, so that nothing depends on what RE2 takes
 // \s or . to mean; groups capture nothing; what RE2 cannot do is refused by name.
 
-#include "pattern.hpp"
+#include "schema/pattern.hpp"
 
 #include <algorithm>
 #include <array>

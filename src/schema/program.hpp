@@ -3,9 +3,9 @@
 // A schema made ready: nodes that name each other by index, and per kind of value the rules that can matter to it. Built
 // once (compiler.cpp), never changed afterwards, walked by any number of threads (runner.cpp).
 
-#include "formats.hpp"
-#include "numbers.hpp"
-#include "pattern.hpp"
+#include "schema/formats.hpp"
+#include "schema/numbers.hpp"
+#include "schema/pattern.hpp"
 
 #include <keel/json.hpp>
 

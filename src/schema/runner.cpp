@@ -1,6 +1,6 @@
-#include "runner.hpp"
+#include "schema/runner.hpp"
 
-#include "explain.hpp"
+#include "schema/explain.hpp"
 
 #include <algorithm>
 #include <utility>

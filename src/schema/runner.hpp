@@ -1,7 +1,7 @@
 #pragma once
 
-#include "marks.hpp"
-#include "program.hpp"
+#include "schema/marks.hpp"
+#include "schema/program.hpp"
 
 #include <keel/decode_error.hpp>
 
