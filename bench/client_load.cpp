@@ -108,7 +108,7 @@ keel::task<void> measure(keel::client& client, const settings& s, figures& f) {
 
 int main(int argc, char** argv) {
     settings s = read(argc, argv);
-    auto loop = keel::epoll_loop::create();
+    auto loop = keel::async::epoll_loop::create();
     figures f;
     int status = 0;
     {

@@ -107,7 +107,7 @@ int main() {
     strict.options.quick = true;
     server.add_tool(strict, open_form);
 
-    auto loop = keel::epoll_loop::create();
+    auto loop = keel::async::epoll_loop::create();
     keel::connection::listener* heard = nullptr;
     loop->post([&] {
         server.serve(loop, std::make_unique<sink>(heard));

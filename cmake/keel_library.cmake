@@ -1,9 +1,11 @@
-# keel_library(<name> FOLDERS <folder under src/>...) defines the static library keel_<name> with the alias
-# keel::<name>.
+# keel_library(<name> FOLDERS <folder under src/>... [FILES <file under src/>...]) makes the static library keel_<name>,
+# known as keel::<name>.
 function(keel_library name)
-    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS")
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOLDERS;FILES")
     list(TRANSFORM arg_FOLDERS REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/src/\\1/*.cpp" OUTPUT_VARIABLE patterns)
     file(GLOB sources CONFIGURE_DEPENDS ${patterns})
+    list(TRANSFORM arg_FILES PREPEND "${PROJECT_SOURCE_DIR}/src/")
+    list(APPEND sources ${arg_FILES})
 
     add_library(keel_${name} STATIC ${sources})
     add_library(keel::${name} ALIAS keel_${name})

@@ -184,12 +184,14 @@ if(header_sources)
     set_target_properties(keel_headers_alone PROPERTIES CXX_EXTENSIONS OFF)
 endif()
 
-# Folders without I/O include no Asio header; heavy libraries appear in no public header.
+# Each folder includes only the layers below it; folders without I/O include no Asio; heavy libraries appear in no public
+# header.
 keel_python_test(
     layers
     SCRIPT tests/headers/check_layers.py
     ARGS --compiler ${CMAKE_CXX_COMPILER}
     LABELS source)
+keel_python_test(layers-self-test SCRIPT tests/headers/check_layers.py ARGS --self-test LABELS source)
 
 # Code that must not compile: the "// expect: ..." lines of each tests/compile_fail/*.cpp are parts of the expected
 # error message.

@@ -2,7 +2,7 @@
 // once, choices made at run time, a web page, the client's model. The same handlers serve every revision of the protocol.
 
 #include <keel/async.hpp>
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <atomic>
 #include <cstdlib>

@@ -3,7 +3,7 @@
 // this same program, called with --serve. Given a command, it shows the tools of that server: blocking_client ./calculator
 
 #include <keel/blocking_client.hpp>
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <chrono>
 #include <cstdio>

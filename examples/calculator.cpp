@@ -2,7 +2,7 @@
 //
 //     build/release/bin/example-calculator --help
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 struct add_args {
     double a = 0;

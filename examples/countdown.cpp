@@ -2,7 +2,7 @@
 // cleans up, waiting again if it must. And a structured result, whose schema clients are told. Beside it a plain function
 // that computes on a thread of its own, and looks now and then whether anybody still wants to know.
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <chrono>
 #include <string>

@@ -1,6 +1,6 @@
 // The ways in which a call can fail, and what the client sees of each.
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <cstdio>
 #include <fstream>

@@ -1,7 +1,7 @@
 // Around the handlers: what a server opens and closes, code around every request, methods of one's own, and what the server
 // tells of itself.
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <atomic>
 #include <memory>

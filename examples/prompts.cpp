@@ -1,6 +1,6 @@
 // Prompts: texts with gaps that a person chooses and fills in.
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // Things to read: one of a fixed address, a family behind a URI template with its list and completion, bytes, and a
 // change that subscribers are told of.
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <map>
 #include <mutex>

@@ -1,6 +1,6 @@
 // Tools known only at run time: JSON in, result out, added and removed while serving.
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <string>
 

@@ -1,7 +1,7 @@
 // What tools can take and give: limits on arguments, choices, structured results, pictures, failures that a model can read,
 // and a tool whose schemas are JSON.
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <map>
 #include <string>

@@ -12,7 +12,7 @@
 
 namespace {
 
-using namespace keel::http;
+using namespace keel::http_client;
 using event = response_reader::event;
 
 void require(bool holds) {

@@ -4,10 +4,8 @@
 
 #include <keel/describe.hpp>
 #include <keel/sampling.hpp>
-#include <keel/task.hpp>
 
 #include <string>
-#include <type_traits>
 
 namespace keel::inline KEEL_ABI {
 
@@ -47,22 +45,6 @@ T decode_answer(const json::value& from) {
     if (!keel::decode(from, into, e)) throw_bad_answer(e);
     return into;
 }
-
-template <class T>
-inline constexpr bool is_task_of = false;
-template <class T>
-inline constexpr bool is_task_of<task<T>> = true;
-
-template <class T>
-struct once_value {
-    using type = T;
-};
-template <class T>
-struct once_value<task<T>> {
-    using type = T;
-};
-template <class F>
-using once_result = typename once_value<std::invoke_result_t<F&>>::type;
 
 }  // namespace detail
 

@@ -15,6 +15,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <typeindex>
 #include <vector>
 
@@ -23,6 +24,17 @@ namespace keel::inline KEEL_ABI {
 namespace detail {
 struct call_state;  // src/server/call_state.hpp
 struct context_access;
+
+template <class T>
+struct once_value {
+    using type = T;
+};
+template <class T>
+struct once_value<task<T>> {
+    using type = T;
+};
+template <class F>
+using once_result = typename once_value<std::invoke_result_t<F&>>::type;
 }  // namespace detail
 
 /// A handle to one request: copy it to keep it. From any thread, and also after the request has ended: what is said

@@ -19,7 +19,9 @@
 
 namespace keel::inline KEEL_ABI {
 
-class epoll_loop;
+namespace async {
+class epoll_loop;  // src/async/epoll_loop.hpp
+}
 
 namespace detail {
 
@@ -39,7 +41,7 @@ public:
     void stop() noexcept;
 
 private:
-    std::shared_ptr<epoll_loop> loop_;  // threads that post to it may end later
+    std::shared_ptr<async::epoll_loop> loop_;  // threads that post to it may end later
 };
 
 }  // namespace detail

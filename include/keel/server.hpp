@@ -5,11 +5,11 @@
 //     struct greet_args { std::string name; };
 //     KEEL_DESCRIBE(greet_args, name)
 //
-//     int main(int argc, char** argv) {
-//         keel::server server({.name = "greeter", .version = "1.0"});
-//         server.add_tool("greet", "Say hello", [](greet_args a) { return "Hello, " + a.name + "!"; });
-//         return keel::main(server, argc, argv);
-//     }
+//     keel::server server({.name = "greeter", .version = "1.0"});
+//     server.add_tool("greet", "Say hello", [](greet_args a) { return "Hello, " + a.name + "!"; });
+//     server.start(keel::endpoint::unix_socket("/run/greeter.sock"));  // in the background
+//
+// A program that is only a server uses keel::main of <keel/main.hpp>.
 
 #include <keel/connection.hpp>
 #include <keel/limits.hpp>
@@ -221,16 +221,8 @@ private:
     void add_start_hook(std::function<detail::started_state()> f);
 
     struct impl;
-    friend struct server_access;  // keel::main, HTTP
+    friend struct server_access;  // for src/program and src/http
     std::shared_ptr<impl> impl_;
 };
-
-/// The whole main function of a server program: reads the command line (--stdio, --unix PATH, --tcp HOST:PORT, --drain DURATION,
-/// --log-level LEVEL, --help), serves, handles SIGTERM and SIGINT. Returns the exit status: 0 after an orderly end,
-/// 1 when serving failed, 2 for a wrong command line.
-int main(server& s, int argc, const char* const* argv);
-
-/// Serves standard input and output until the client is done.
-int run_stdio(server& s);
 
 }  // namespace keel

@@ -4,6 +4,8 @@
 
 #include <keel/child_process.hpp>
 
+#include <concepts>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +15,6 @@
 
 namespace keel::inline KEEL_ABI {
 
-class server;
 namespace client_side {
 class connector;  // src/client/link.hpp
 }
@@ -48,6 +49,21 @@ struct url {
 namespace detail {
 /// Throws std::invalid_argument for what does not begin with http:// or https://.
 url url_of_text(std::string_view text);
+
+/// A server in this process, as a client uses it.
+struct local_server {
+    const void* address = nullptr;  // tells servers with the same name apart
+    std::string name = {};
+    /// Serves a connection on a loop, and calls `ended` there afterwards.
+    std::function<void(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, std::function<void()> ended)> serve =
+        {};
+};
+/// keel::server. A concept, so that clients need no header of the server.
+template <class T>
+concept accepts_connections = requires(T& s, std::shared_ptr<loop> on, std::unique_ptr<connection> wire) {
+    { s.about().name } -> std::convertible_to<std::string>;
+    s.serve(std::move(on), std::move(wire));
+};
 }  // namespace detail
 
 /// Where a server is. Made from any of the above, or from a server in this process.
@@ -61,8 +77,10 @@ public:
     server_target(const char* text) : server_target(detail::url_of_text(text)) {}
     server_target(const std::string& text) : server_target(detail::url_of_text(text)) {}
     server_target(std::string_view text) : server_target(detail::url_of_text(text)) {}
-    /// It must be there as long as the client.
-    server_target(server&);
+    /// A keel::server in this process. It must outlive the client.
+    template <detail::accepts_connections Server>
+    server_target(Server& s) : server_target(detail::local_server{&s, s.about().name, serve_by(s)}) {}
+    explicit server_target(detail::local_server);
     explicit server_target(std::shared_ptr<client_side::connector> c) noexcept : connector_(std::move(c)) {}
 
     /// For people: "./calculator", "unix /run/x.sock", "https://example.com/mcp".
@@ -71,6 +89,13 @@ public:
     std::string identity() const;
 
 private:
+    template <class Server>
+    static auto serve_by(Server& s) {
+        return [&s](std::shared_ptr<loop> on, std::unique_ptr<connection> wire, std::function<void()> ended) {
+            s.serve(std::move(on), std::move(wire), [ended = std::move(ended)](const auto&) { ended(); });
+        };
+    }
+
     friend struct client_access;
     std::shared_ptr<client_side::connector> connector_;
 };

@@ -34,14 +34,15 @@ void free_frame(void* frame, std::size_t bytes) noexcept;
 
 class activity;
 
-/// What a coroutine waits for, as far as it matters to whoever watches its activity.
+/// What a coroutine waits for, as seen by the watcher of its activity.
 enum class waits_for : unsigned char {
     something,
     children,  // the tasks of a scope
-    answer,    // of the client, in a later call
+    watcher,   // something that only the activity's watcher provides
 };
 
-/// Hears of every wait that begins in an activity and of every child that ends.
+/// Is notified of every wait that begins in an activity and of every child that ends. Extension point for code that must know
+/// when a handler cannot continue without it.
 class activity_watcher {
 public:
     virtual void on_wait() noexcept = 0;
@@ -124,8 +125,8 @@ public:
         finished_ = true;
         if (watcher_) watcher_->on_wait();
     }
-    /// Nothing in it can go on before the client has answered.
-    bool only_awaits_answers() const noexcept;
+    /// True if nothing in the tree can continue before the watcher provides what it waits for.
+    bool only_awaits_watcher() const noexcept;
 
 private:
     friend class wait;
@@ -235,6 +236,11 @@ private:
 };
 
 namespace detail {
+
+template <class T>
+inline constexpr bool is_task_of = false;
+template <class T>
+inline constexpr bool is_task_of<task<T>> = true;
 
 template <class T>
 struct task_promise : promise_base {

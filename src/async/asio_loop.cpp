@@ -10,15 +10,17 @@
 #include <cerrno>
 #include <system_error>
 
+namespace asio = boost::asio;
+
 namespace keel::inline KEEL_ABI {
 
-namespace asio = boost::asio;
+namespace async {
 
 namespace {
 
 using wait_kind = asio::posix::descriptor_base::wait_type;
 
-// Tells the loops of an io_context that it is about to be destroyed.
+// Ends the loops of an io_context before it is destroyed.
 class loops_of_context final : public asio::execution_context::service {
 public:
     using key_type = loops_of_context;
@@ -45,14 +47,14 @@ private:
         common_ = nullptr;
     }
 
-    // Whoever makes a loop on the io_context, from any thread, meets here.
+    // Loops may be created on any thread.
     std::mutex mutex_;
     std::vector<std::weak_ptr<asio_loop>> loops_;
     std::mutex common_mutex_;
     std::shared_ptr<asio_loop> common_;
 };
 
-// epoll refuses regular files and some devices. Asio would tell us only with the first wait.
+// epoll refuses regular files and some devices. Asio would report that only at the first wait.
 bool can_be_waited_for(int fd) {
     int set = ::epoll_create1(EPOLL_CLOEXEC);
     if (set < 0) throw std::system_error(errno, std::generic_category(), "epoll_create1");
@@ -65,7 +67,7 @@ bool can_be_waited_for(int fd) {
 
 }  // namespace
 
-// Lives until its last pending wait is over; silent once its watch is gone.
+// Exists until its last pending wait has ended; makes no calls after its watch was destroyed.
 class asio_loop::descriptor : public std::enable_shared_from_this<descriptor> {
 public:
     descriptor(asio_loop& owner, int fd, watcher& who)
@@ -77,17 +79,17 @@ public:
         if ((events & readable) && !reading_) begin(asio::posix::descriptor_base::wait_read, reading_);
         if ((events & writable) && !writing_) begin(asio::posix::descriptor_base::wait_write, writing_);
         if (!watching_) {
-            // Never begun again: an error that stays would be told for ever.
+            // Started only once: a lasting error would otherwise be reported again and again.
             watching_ = true;
             begin(asio::posix::descriptor_base::wait_error, watching_);
         }
     }
-    /// No calls from here on; the descriptor itself stays open.
+    /// Stops all calls to the watcher; the descriptor itself stays open.
     void silence() noexcept {
         who_ = nullptr;
         if (!std::exchange(owner_, nullptr)) return;
         fd_->release();  // cancels the waits
-        fd_.reset();     // a wait that is over may be destroyed after the io_context
+        fd_.reset();     // the handler of a completed wait may be destroyed after the io_context
     }
 
 private:
@@ -107,12 +109,12 @@ private:
         told &= wanted_ | broken;
         if (told == 0) return;
         std::shared_ptr<asio_loop> alive = owner_->self();
-        detail::turn here(alive->runner_);
+        loop_thread_mark here(alive->runner_);
         who_->on_ready(told);
         if (who_) want(wanted_);
     }
 
-    asio_loop* owner_;  // null: silent, or the loop has ended
+    asio_loop* owner_;  // null: silenced, or the loop has ended
     watcher* who_;
     std::optional<asio::posix::basic_stream_descriptor<asio::any_io_executor>> fd_;
     unsigned wanted_ = 0;
@@ -141,18 +143,18 @@ void asio_loop::end() noexcept {
         if (std::exchange(ended_, true)) return;
         dropped.swap(posted_);
     }
-    batch_.clear();
-    alarm_.reset();  // before the timers: what is dropped with them starts no other
+    running_.clear();
+    alarm_.reset();  // before the timers: destructors of their work must not start new ones
     timers_.clear();
     for (const std::weak_ptr<descriptor>& w : std::exchange(descriptors_, {})) {
         if (auto d = w.lock()) d->silence();
     }
-    // An executor names its io_context; ours must not, after this.
+    // The executor refers to the io_context, which may be destroyed after this.
     executor_ = {};
 }
 
 bool asio_loop::post(std::function<void()> work) {
-    // The lock is held while the io_context is told: end must not come between.
+    // The lock is held during asio::post, so that `end` cannot run in between.
     std::lock_guard lock(mutex_);
     if (ended_) return false;
     posted_.push_back(std::move(work));
@@ -166,24 +168,24 @@ void asio_loop::schedule() {
 }
 
 void asio_loop::run_posted() {
-    detail::turn here(runner_);
+    loop_thread_mark here(runner_);
     {
         std::lock_guard lock(mutex_);
         scheduled_ = false;
         if (ended_) return;
-        if (batch_.empty()) batch_.take(posted_);
+        if (running_.empty()) running_.take(posted_);
         if (!posted_.empty()) schedule();
     }
     struct rest {
         asio_loop& self;
         ~rest() {
-            if (self.batch_.empty()) return;
-            // A piece threw: the exception goes to whoever runs the io_context, the others run in another turn.
+            if (self.running_.empty()) return;
+            // A function threw: io_context::run throws its exception, and the remaining functions run in another turn.
             std::lock_guard lock(self.mutex_);
             if (!self.ended_ && !self.scheduled_) self.schedule();
         }
     } unfinished{*this};
-    batch_.run();
+    running_.run();
 }
 
 loop::timer asio_loop::start_timer(time_point when, std::function<void()> work) {
@@ -195,7 +197,7 @@ loop::timer asio_loop::start_timer(time_point when, std::function<void()> work) 
 
 void asio_loop::stop_timer(timer id) noexcept {
     if (!timers_.remove(id) || running_timers_ || alarm_at_ == time_point::max()) return;
-    // With timers left the alarm may ring for nothing, which is cheaper than setting it anew. Without any that is ever due it
+    // If other timers are pending, a needless wake-up is cheaper than setting the alarm again. If no timer is ever due, the alarm
     // must not keep the io_context busy.
     if (!timers_.empty() && timers_.next() != time_point::max()) return;
     alarm_at_ = time_point::max();
@@ -212,7 +214,7 @@ void asio_loop::arm() {
 }
 
 void asio_loop::run_timers() {
-    detail::turn here(runner_);
+    loop_thread_mark here(runner_);
     alarm_at_ = time_point::max();
     running_timers_ = true;
     struct again {
@@ -244,12 +246,14 @@ std::unique_ptr<reactor::watch> asio_loop::watch_descriptor(int fd, watcher& who
     return std::make_unique<held>(std::move(made));
 }
 
+}  // namespace async
+
 std::shared_ptr<loop> loop_on(asio::io_context& context) {
-    return asio::use_service<loops_of_context>(context).common(context);
+    return asio::use_service<async::loops_of_context>(context).common(context);
 }
 
 boost::asio::any_io_executor executor_of(const loop& l) {
-    if (auto* found = dynamic_cast<const asio_loop*>(&l)) return found->executor();
+    if (auto* found = dynamic_cast<const async::asio_loop*>(&l)) return found->executor();
     return {};
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// A loop on an io_context, ours or the caller's.
+// An event loop on a Boost.Asio io_context.
 
+#include "async/posted_work.hpp"
 #include "async/reactor.hpp"
 #include "async/timer_heap.hpp"
-#include "async/turn.hpp"
 
 #include <keel/asio.hpp>
 
@@ -17,14 +17,14 @@
 #include <optional>
 #include <thread>
 
-namespace keel::inline KEEL_ABI {
+namespace keel::inline KEEL_ABI::async {
 
-/// Runs its work wherever the io_context is run. If several threads run it, everything goes through a strand.
+/// Runs its work on the threads that run the io_context. With several threads, all work goes through a strand.
 ///
-/// When the io_context is destroyed, or end is called, the loop falls silent: what still posts to it, like a handler's
-/// thread that nobody waited for, is told no and touches nothing of the io_context.
+/// The loop ends when the io_context is destroyed or `end` is called. After that, post returns false and does not use the
+/// io_context; an abandoned handler may still call it.
 ///
-/// An idle loop keeps io_context::run from returning no longer than it has timers, watches or posted work.
+/// The loop keeps io_context::run from returning only while it has timers, watches or posted work.
 class asio_loop final : public reactor {
 public:
     static std::shared_ptr<asio_loop> create(boost::asio::io_context&, io_threads = io_threads::several);
@@ -40,7 +40,7 @@ public:
     std::unique_ptr<watch> watch_descriptor(int fd, watcher&) override;
     void end() noexcept override;
 
-    /// Everything of this loop runs on it. Sockets that tasks of this loop use belong on it too.
+    /// The executor that runs all work of this loop. Sockets that tasks of this loop use must have the same executor.
     const boost::asio::any_io_executor& executor() const noexcept { return executor_; }
 
 private:
@@ -54,20 +54,20 @@ private:
     void run_timers();
 
     boost::asio::any_io_executor executor_;
-    std::optional<boost::asio::steady_timer> alarm_;  // one for all timers; gone when the loop has ended
+    std::optional<boost::asio::steady_timer> alarm_;  // one for all timers; empty after the loop has ended
     time_point alarm_at_ = time_point::max();         // max: not waiting
     timer_heap timers_;
     bool running_timers_ = false;
 
-    // Threads that post meet the loop's own here.
+    // Protects the members up to ended_: other threads post.
     std::mutex mutex_;
     std::vector<std::function<void()>> posted_;
     bool scheduled_ = false;
     bool ended_ = false;
 
     std::atomic<std::thread::id> runner_;
-    detail::batch batch_;
+    posted_work running_;
     std::vector<std::weak_ptr<descriptor>> descriptors_;
 };
 
-}  // namespace keel
+}  // namespace keel::async

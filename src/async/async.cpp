@@ -30,7 +30,7 @@ void event::set() {
     if (std::exchange(set_, true)) return;
     bool gone = false;
     destroyed_ = &gone;
-    // One at a time from the front: whoever wakes may cancel another who waits, or end the event itself.
+    // One at a time from the front: a resumed coroutine may cancel another waiter or destroy the event.
     while (waiter* w = first_) {
         remove(*w);
         w->resume();
@@ -50,8 +50,8 @@ struct scope::child {
     bool ended = false;
 };
 
-// Waits until no child runs. The wake-up goes through the loop, so that a child never ends its own parent while somebody
-// is still stopping it.
+// Waits until no child is running. It resumes through the loop, so that a child does not end its parent while activity::stop
+// is still on the stack.
 class scope::joiner final : public detail::wait {
 public:
     explicit joiner(scope& s) noexcept : wait(detail::waits_for::children), scope_(s) {}
@@ -83,7 +83,7 @@ private:
 scope::scope(detail::activity& parent) noexcept : parent_(parent) {}
 scope::~scope() = default;
 
-// Ended children wait here to be freed: not in `ended`, which still runs on their own stack.
+// Frees the children that have ended. Not done in `ended`, which is called from their own frames.
 void scope::sweep() {
     if (stopping_ || children_.size() < 2 * running_ + 16) return;
     std::erase_if(children_, [](const std::unique_ptr<child>& c) { return c->ended; });
@@ -105,7 +105,7 @@ void scope::ended(child& c, std::exception_ptr failure) {
     c.ended = true;
     c.line.finish();
     if (failure && c.line.stopped()) {
-        // Being cancelled at our own wish is neither success nor failure.
+        // The exception of a cancelled child is not a failure: the scope cancelled it.
         try {
             std::rethrow_exception(failure);
         } catch (const cancelled&) {
@@ -125,8 +125,8 @@ void scope::wake_joiner() {
     if (!busy() && joiner_) std::exchange(joiner_, nullptr)->wake();
 }
 
-// In a turn of its own: the body may run to its end and take the scope along, which must not happen while a child of
-// it is still on the stack, ending or being stopped.
+// Posted to the loop: the body may run to its end and destroy the scope, which must not happen while a child is on the stack
+// (ending or being stopped).
 void scope::nudge_body() {
     parent_.expect_nudge();
     nudge_posted_ = parent_.loop().post([this] {
@@ -159,12 +159,12 @@ task<void> scope::join() {
             joiner all(*this);
             co_await all;
         } catch (const cancelled&) {
-            // Cancelled (or an outer scope failed) while the children run on: they are to end too, and are waited for.
+            // Cancelled (or an outer scope failed) while children are running: cancel them too, and wait for them.
             interrupted_ = true;
             stop();
         }
     }
-    if (nudged_) parent_.forget_nudge();  // ours, if the body ended without noticing it
+    if (nudged_) parent_.forget_nudge();  // in case the body ended before any wait threw
 }
 
 void scope::throw_failure() {

@@ -11,13 +11,14 @@
 #include <climits>
 #include <system_error>
 
-namespace keel::inline KEEL_ABI {
+namespace keel::inline KEEL_ABI::async {
 
 namespace {
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
-// In a program started without standard input or output we would get their numbers, and lose them to whoever opens these.
+// In a process started without standard input or output, a new descriptor gets a number from 0 to 2, and code that opens the
+// standard streams would replace it.
 int not_standard(int fd) noexcept {
     if (fd < 0 || fd > 2) return fd;
     int moved = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -28,7 +29,7 @@ int not_standard(int fd) noexcept {
 }
 
 std::uint32_t bits_for(unsigned events) noexcept {
-    // Errors and hang-ups are always told. With nothing else wanted they would be told for ever, so then only once.
+    // epoll always reports errors and hang-ups. If nothing else is wanted, report them once instead of in every iteration.
     if (events == 0) return EPOLLONESHOT;
     std::uint32_t bits = 0;
     if (events & reactor::readable) bits |= EPOLLIN;
@@ -40,7 +41,7 @@ std::uint32_t bits_for(unsigned events) noexcept {
 
 struct epoll_loop::entry {
     int fd;
-    watcher* who;  // null: forgotten
+    watcher* who;  // null: the watch was destroyed
     unsigned wanted = 0;
     bool disarmed = false;
 };
@@ -50,7 +51,7 @@ public:
     held_entry(std::shared_ptr<epoll_loop> owner, std::unique_ptr<entry> e) noexcept
         : owner_(std::move(owner)), entry_(std::move(e)) {}
     ~held_entry() override {
-        // The descriptor may be shared with another process: closing it would not take it out of the set.
+        // Closing the descriptor does not remove it from the epoll set if another process has a copy.
         if (owner_->epoll_ >= 0) ::epoll_ctl(owner_->epoll_, EPOLL_CTL_DEL, entry_->fd, nullptr);
         entry_->who = nullptr;
         owner_->forget(std::move(entry_));
@@ -75,7 +76,7 @@ epoll_loop::epoll_loop() {
     if (epoll_ < 0) fail("epoll_create1");
     wake_ = not_standard(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     epoll_event e{};
-    e.events = EPOLLIN | EPOLLET;  // by edge: the counter is never read
+    e.events = EPOLLIN | EPOLLET;  // edge-triggered: the counter is never read
     if (wake_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &e) != 0) {
         int error = errno;
         ::close(epoll_);
@@ -97,7 +98,7 @@ void epoll_loop::end() noexcept {
         ::close(std::exchange(wake_, -1));
     }
     stopping_ = true;
-    batch_.clear();
+    running_.clear();
     timers_.clear();
 }
 
@@ -114,7 +115,7 @@ bool epoll_loop::post(std::function<void()> work) {
 
 void epoll_loop::wake() noexcept {
     const std::uint64_t one = 1;
-    // It fails only when the counter is full, after 2^64 wake-ups.
+    // Fails only if the counter is full, after 2^64 wake-ups.
     [[maybe_unused]] ssize_t n = ::write(wake_, &one, sizeof one);
 }
 
@@ -149,29 +150,29 @@ int epoll_loop::wait_milliseconds() const noexcept {
     if (timers_.empty()) return -1;
     duration left = timers_.next() - now();
     if (left <= duration::zero()) return 0;
-    // Rounded up: waking early would only spin.
+    // Rounded up: waking up early would only spin.
     auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     return static_cast<int>(std::min<long long>(milliseconds, INT_MAX));
 }
 
 void epoll_loop::run_turn(bool may_wait) {
-    std::shared_ptr<reactor> alive = shared_from_this();  // what runs may drop the last reference
-    detail::turn here(runner_);
+    std::shared_ptr<reactor> alive = shared_from_this();  // a callback may drop the last reference
+    loop_thread_mark here(runner_);
     if (epoll_ < 0) return;
     dispatch_ready(may_wait);
     if (!timers_.empty()) {
         time_point moment = now();
         while (std::function<void()> due = timers_.take_due(moment)) due();
     }
-    if (batch_.empty()) {
+    if (running_.empty()) {
         std::lock_guard lock(mutex_);
-        batch_.take(posted_);
+        running_.take(posted_);
     }
-    batch_.run();
+    running_.run();
 }
 
 void epoll_loop::dispatch_ready(bool may_wait) {
-    int timeout = may_wait && !stopping_ && batch_.empty() ? wait_milliseconds() : 0;
+    int timeout = may_wait && !stopping_ && running_.empty() ? wait_milliseconds() : 0;
     if (timeout != 0) {
         std::lock_guard lock(mutex_);
         if (posted_.empty()) {
@@ -199,7 +200,7 @@ void epoll_loop::dispatch_ready(bool may_wait) {
     for (int i = 0; i < count; ++i) {
         const epoll_event& event = events[static_cast<std::size_t>(i)];
         auto* e = static_cast<entry*>(event.data.ptr);
-        if (!e || !e->who) continue;  // the wake-up; or forgotten by an earlier one of these
+        if (!e || !e->who) continue;  // the wake-up event, or a watch destroyed by an earlier callback
         unsigned told = 0;
         if (event.events & EPOLLIN) told |= readable;
         if (event.events & EPOLLOUT) told |= writable;
@@ -216,4 +217,4 @@ void epoll_loop::run() {
     stopping_ = false;
 }
 
-}  // namespace keel
+}  // namespace keel::async

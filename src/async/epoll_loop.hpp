@@ -1,32 +1,32 @@
 #pragma once
 
-// The loop of a thread of our own, straight on epoll.
+// An event loop directly on epoll, for the library's own threads.
 //
-// Asio re-arms a wait with one more system call per message (see docs/design/loops.md); with one call in flight that is
-// a quarter of all our system calls.
+// Asio needs one more system call per message to re-arm a wait (see docs/design/loops.md). With one call in flight, that is a
+// quarter of all system calls.
 
+#include "async/posted_work.hpp"
 #include "async/reactor.hpp"
 #include "async/timer_heap.hpp"
-#include "async/turn.hpp"
 
 #include <atomic>
 #include <mutex>
 #include <thread>
 
-namespace keel::inline KEEL_ABI {
+namespace keel::inline KEEL_ABI::async {
 
-/// Whoever calls run is the loop's thread until run returns. post, here and stop from any thread.
+/// The thread that calls run is the loop's thread until run returns. post, here and stop are safe to call from any thread.
 class epoll_loop final : public reactor {
 public:
     static std::shared_ptr<epoll_loop> create() { return std::make_shared<epoll_loop>(); }
     epoll_loop();
     ~epoll_loop() override;
 
-    /// Runs until stop. What was posted before stop still runs. May be called again.
+    /// Runs until stop is called. Work posted before stop still runs. May be called again.
     void run();
-    /// Makes run return. If nobody runs the loop, the next run returns at once.
+    /// Makes run return. If no thread runs the loop, the next run returns at once.
     void stop() noexcept;
-    /// One round: ready descriptors, due timers, posted work. If there is nothing to do it waits, if it may.
+    /// Runs one iteration: ready descriptors, due timers, posted work. Waits for work only if `may_wait` is true.
     void run_turn(bool may_wait);
 
     time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
@@ -49,9 +49,9 @@ private:
     int wait_milliseconds() const noexcept;
 
     int epoll_ = -1;
-    int wake_ = -1;  // an eventfd, written to when another thread has something for a sleeping loop
+    int wake_ = -1;  // an eventfd; post writes to it when the loop sleeps
 
-    // Threads that post meet the loop's own here.
+    // Protects the members up to ended_: other threads post.
     std::mutex mutex_;
     std::vector<std::function<void()>> posted_;
     bool sleeping_ = false;
@@ -59,10 +59,10 @@ private:
 
     std::atomic<bool> stopping_ = false;
     std::atomic<std::thread::id> runner_;
-    detail::batch batch_;
+    posted_work running_;
     timer_heap timers_;
     bool dispatching_ = false;
-    std::vector<std::unique_ptr<entry>> forgotten_;  // may still be named by the events being dispatched
+    std::vector<std::unique_ptr<entry>> forgotten_;  // the events being dispatched may still refer to these
 };
 
-}  // namespace keel
+}  // namespace keel::async

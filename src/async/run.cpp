@@ -7,14 +7,14 @@
 namespace keel::inline KEEL_ABI::detail {
 
 namespace {
-// Whether this thread is inside of keel::run. There is nobody to hand this in: the one who asks may be any code of the user's.
+// True while this thread is in keel::run. Thread-local, because any user code may call keel::run.
 thread_local bool running = false;
 }  // namespace
 
 loop_of_thread::loop_of_thread() {
     if (running)
-        throw std::logic_error("keel: run() inside of a task that run() runs would hold that up: await instead");
-    loop_ = epoll_loop::create();
+        throw std::logic_error("keel: run() must not be called in a task that run() runs: use co_await instead");
+    loop_ = async::epoll_loop::create();
     running = true;
 }
 

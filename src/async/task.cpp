@@ -6,7 +6,7 @@ namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 
-// Coroutine frames come and go at the rate of requests, in a handful of sizes. Each thread keeps a few of each size.
+// Each request allocates and frees coroutine frames, in few sizes. Each thread keeps some free frames of each size for reuse.
 constexpr std::size_t step = 64;
 constexpr std::size_t sizes = 32;  // up to 2 KiB
 constexpr std::size_t kept_per_size = 64;
@@ -79,7 +79,7 @@ activity::~activity() {
         parent_->first_child_ = next_;
     }
     if (next_) next_->previous_ = previous_;
-    // Children that outlive their parent (an abandoned handler's) stand alone from here on.
+    // Children that outlive their parent (those of an abandoned handler) become roots.
     for (activity* child = first_child_; child;) {
         activity* following = child->next_;
         child->parent_ = child->next_ = child->previous_ = nullptr;
@@ -93,16 +93,16 @@ void activity::watch(activity_watcher* w) noexcept {
     for (activity* child = first_child_; child; child = child->next_) child->watch(w);
 }
 
-bool activity::only_awaits_answers() const noexcept {
+bool activity::only_awaits_watcher() const noexcept {
     if (finished_) return true;
     if (nudges_expected_ > 0 || !waiting_ || waiting_->what_ == waits_for::something) return false;
     bool some_child_waits = false;
     for (const activity* child = first_child_; child; child = child->next_) {
-        if (!child->only_awaits_answers()) return false;
+        if (!child->only_awaits_watcher()) return false;
         some_child_waits = some_child_waits || !child->finished_;
     }
-    // Whoever waits for children that have all ended is about to go on.
-    return waiting_->what_ == waits_for::answer || some_child_waits;
+    // A wait for children that have all ended is about to end.
+    return waiting_->what_ == waits_for::watcher || some_child_waits;
 }
 
 void activity::nudge() noexcept {
@@ -118,8 +118,8 @@ void activity::nudge() noexcept {
 void activity::stop() noexcept {
     if (stopped_) return;
     stopped_ = true;
-    // Children first: interrupting ourselves may run us to the end. A child that ends while being stopped leaves the
-    // list, so start over after each; stopped ones are passed by.
+    // Children first: the interruption below may run this activity to its end. A child that ends while it is stopped leaves the
+    // list, so start over after each child; stopped children are skipped.
     for (activity* child = first_child_; child;) {
         if (child->stopped_) {
             child = child->next_;

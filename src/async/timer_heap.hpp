@@ -1,6 +1,6 @@
 #pragma once
 
-// The timers of one loop: started and stopped with every request, rarely fired.
+// The timers of one loop. Every request starts and stops timers; they rarely expire.
 
 #include <keel/loop.hpp>
 
@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
-namespace keel::inline KEEL_ABI {
+namespace keel::inline KEEL_ABI::async {
 
-/// A binary heap whose entries know their place, so that stopping costs no search, and whose slots are reused, so that
-/// starting costs no allocation. Timers for the same moment come out in the order in which they were started.
+/// A binary heap. Entries store their position, so that stopping a timer needs no search; slots are reused, so that starting one
+/// needs no allocation. Timers that are due at the same time expire in the order in which they were started.
 class timer_heap {
 public:
     bool empty() const noexcept { return heap_.empty(); }
     std::size_t size() const noexcept { return heap_.size(); }
-    /// When the next one is due. Not when empty.
+    /// When the next timer is due. Must not be called if empty.
     time_point next() const noexcept { return slots_[heap_.front()].when; }
 
     loop::timer add(time_point when, std::function<void()> work) {
@@ -40,15 +40,16 @@ public:
         return id_of(index);
     }
 
-    /// True when the timer was still waiting.
+    /// Returns true if the timer was still pending.
     bool remove(loop::timer id) noexcept {
         std::uint32_t index = static_cast<std::uint32_t>(id) - 1;
         if (id == 0 || index >= slots_.size() || slots_[index].work == nullptr || id_of(index) != id) return false;
-        std::function<void()> dropped = take(index);  // destroyed when the heap is in order again
+        std::function<void()> dropped =
+            take(index);  // destroyed after the heap is valid again: its destructor may use the heap
         return true;
     }
 
-    /// The work of the next timer if it is due, else nothing.
+    /// Returns the work of the next timer and removes it if it is due; otherwise returns an empty function.
     std::function<void()> take_due(time_point now) {
         if (heap_.empty() || next() > now) return nullptr;
         return take(heap_.front());
@@ -64,9 +65,9 @@ private:
     struct slot {
         time_point when;
         std::uint64_t order = 0;
-        std::function<void()> work;  // none: the slot is free
+        std::function<void()> work;  // empty: the slot is free
         std::size_t place = 0;       // in the heap
-        std::uint32_t uses = 1;      // an id of an earlier use matches nothing
+        std::uint32_t uses = 1;      // part of the id, so that ids of earlier uses are invalid
     };
 
     loop::timer id_of(std::uint32_t index) const noexcept {
@@ -122,4 +123,4 @@ private:
     std::uint64_t started_ = 0;
 };
 
-}  // namespace keel
+}  // namespace keel::async

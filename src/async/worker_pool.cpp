@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
-namespace keel::inline KEEL_ABI {
+namespace keel::inline KEEL_ABI::async {
 
 struct worker_pool::state {
-    // Submitters, the threads of the pool and whoever shuts it down meet here.
+    // Protects all members: used by submitters, by the threads of the pool and by shut_down.
     mutable std::mutex mutex;
     std::condition_variable work_or_end;
     std::condition_variable thread_ended;
@@ -27,7 +27,7 @@ struct worker_pool::state {
     std::size_t most = 0;
     escaped_handler escaped;
     std::deque<std::function<void()>> queue;
-    std::list<worker> workers;  // a list: each thread knows its own entry
+    std::list<worker> workers;  // a list: each thread has a reference to its entry
     std::size_t living = 0;
     std::size_t busy = 0;
     bool ending = false;
@@ -47,19 +47,19 @@ void worker_pool::state::run_one(std::unique_lock<std::mutex>& lock) {
     struct back {
         state& s;
         std::unique_lock<std::mutex>& lock;
-        ~back() {  // also when the thread is being unwound
+        ~back() {  // also during forced unwinding
             lock.lock();
             --s.busy;
         }
     } again{*this, lock};
     try {
         work();
-        work = nullptr;  // what it holds is destroyed before it counts as done
+        work = nullptr;  // destroy its captures before it counts as done
     } catch (abi::__forced_unwind&) {
-        throw;  // swallowing it would end the process
+        throw;  // the C++ runtime terminates the process if this exception is not rethrown
     } catch (...) {
         lock.lock();
-        escaped_handler tell = ended ? nullptr : escaped;  // whoever shut us down may be gone
+        escaped_handler tell = ended ? nullptr : escaped;  // after shut_down the owner of the handler may be destroyed
         lock.unlock();
         if (tell) tell(std::current_exception());
     }
@@ -88,11 +88,11 @@ void worker_pool::state::run(const std::shared_ptr<state>& self, worker& me) {
 void worker_pool::state::add_thread(const std::shared_ptr<state>& self) {
     worker& added = workers.emplace_back();
     try {
-        // The thread cannot look at its entry before we let go of the lock.
+        // The thread cannot read its entry before the lock is released.
         added.thread = std::thread([self, &added] { run(self, added); });
     } catch (const std::system_error&) {
         workers.pop_back();
-        // With others alive the work only waits longer.
+        // If other threads exist, the work only waits longer.
         if (living == 0) throw;
         return;
     }
@@ -126,8 +126,8 @@ bool worker_pool::submit(std::function<void()> work) {
     std::unique_lock lock(state_->mutex);
     if (state_->ending) return false;
     if (state_->workers.size() > state_->living) state_->join_ended(lock);
-    if (state_->ending) return false;  // looked at again: the lock was let go
-    // One thread per piece of work, up to the limit: those that exist may all be blocked.
+    if (state_->ending) return false;  // again: join_ended released the lock
+    // One thread for each submitted function, up to the maximum: the existing threads may all be blocked.
     if (state_->busy + state_->queue.size() >= state_->living && state_->living < state_->most) {
         state_->add_thread(state_);
     }
@@ -152,13 +152,13 @@ std::size_t worker_pool::threads() const noexcept {
 }
 
 std::size_t worker_pool::shut_down(duration bound) {
-    std::deque<std::function<void()>> dropped;  // destroyed without the lock
+    std::deque<std::function<void()>> dropped;  // destroyed after the lock is released
     std::unique_lock lock(state_->mutex);
     state_->ending = true;
     if (std::exchange(state_->ended, true)) return 0;
     dropped.swap(state_->queue);
     state_->work_or_end.notify_all();
-    // An idle thread needs a moment to leave, which is not part of the bound: only work can keep a thread for long.
+    // Idle threads need a moment to exit. That time is not part of the bound: only work can keep a thread for long.
     auto all_gone = [&] { return state_->living == 0; };
     auto only_busy_left = [&] { return state_->living == state_->busy; };
     if (!state_->thread_ended.wait_for(lock, bound, all_gone)) state_->thread_ended.wait(lock, only_busy_left);
@@ -168,8 +168,8 @@ std::size_t worker_pool::shut_down(duration bound) {
         if (!w.ended) ++left;
         w.thread.detach();
     }
-    // Their entries stay with the state, which they keep alive.
+    // The entries stay in the state, which the detached threads keep alive.
     return left;
 }
 
-}  // namespace keel
+}  // namespace keel::async

@@ -7,8 +7,6 @@
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
 
-#include <keel/context.hpp>
-
 #include <algorithm>
 
 namespace keel::inline KEEL_ABI::detail {
@@ -32,8 +30,8 @@ T read(const json::value& params) {
 constexpr std::size_t most_queued = 256;
 
 template <class Answer, class Question>
-task<Answer> run(const question_handler<Answer, Question>& handler, worker_pool* pool, std::shared_ptr<loop> home,
-                 asked_by who, Question question) {
+task<Answer> run(const question_handler<Answer, Question>& handler, async::worker_pool* pool,
+                 std::shared_ptr<loop> home, asked_by who, Question question) {
     if (handler.task_function()) co_return co_await handler.task_function()(std::move(who), std::move(question));
     // Questions that were taken back while they waited are not in flight any more, but still in this queue.
     if (pool->queued() >= most_queued) {
@@ -132,7 +130,7 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
 void client_engine::heard(session& from, std::string_view method, const json::value& params) {
     cache.on_notification(method, params);
     auto changed = [&](change::kind what, list_kind which) {
-        if (which == list_kind::tools) tools.forget();
+        if (which == list_kind::tools) tools.clear();
         change c;
         c.what = what;
         from.tell(c, params);

@@ -1,14 +1,12 @@
 // Requests to the server: one at a time, in rounds where it has questions of its own, and from the cache.
 
-#include "async/bounded.hpp"
+#include "async/timeout.hpp"
 #include "client/engine.hpp"
 #include "client/session.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/meta_keys.hpp"
 #include "protocol/methods.hpp"
 #include "protocol/trace_context.hpp"
-
-#include <keel/context.hpp>
 
 #include <utility>
 
@@ -148,7 +146,7 @@ time_point client_engine::due_of(const call_options& how) const noexcept {
 
 task<std::string> client_engine::text_of_loss(session_ptr s, std::string said) {
     // How a child ended is known a moment after its pipe has closed.
-    co_await ended_within(options.limits.child_exit, end_of(s));
+    co_await async::completes_within(options.limits.child_exit, end_of(s));
     if (s->cause().empty()) co_return said;
     co_return "connection closed: " + s->cause();
 }
@@ -207,7 +205,7 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
         // Nothing is asked: the server wants us to come back a little later.
         constexpr duration shortest = std::chrono::milliseconds(50);
         duration wait = std::min<duration>(shortest * (1u << std::min(round, 4u)), shortest * 5);
-        co_await ended_within(wait, end_of(s));  // if the connection ends, the next round says so
+        co_await async::completes_within(wait, end_of(s));  // if the connection ends, the next round says so
         co_return members_for({}, asked.request_state);
     }
     auto round_of = std::make_shared<answering>(*on);

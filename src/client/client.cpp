@@ -1,9 +1,9 @@
 #include <keel/client.hpp>
 
-#include "async/apart.hpp"
-#include "async/bounded.hpp"
-#include "async/elsewhere.hpp"
 #include "async/epoll_loop.hpp"
+#include "async/run_on_loop.hpp"
+#include "async/start_task.hpp"
+#include "async/timeout.hpp"
 #include "client/engine.hpp"
 #include "client/session.hpp"
 
@@ -27,13 +27,13 @@ template <class T>
 task<T> with_patience(task<T> work, patience how) {
     if (how.stop.stop_requested()) throw keel::error(error_kind::cancelled, "given up by the caller");
     duration bound = how.at_most == duration::zero() ? duration::max() : how.at_most;
-    detail::bounded_run<T> run(std::move(work), bound, std::move(how.stop));
+    async::timed_run<T> run(std::move(work), bound, std::move(how.stop));
     try {
         co_return co_await run;
     } catch (const cancelled&) {
-        if (run.how() == given_up::no) throw;
+        if (run.reason() == async::abandon_reason::none) throw;
     }
-    if (run.how() == given_up::late)
+    if (run.reason() == async::abandon_reason::timeout)
         throw keel::error(error_kind::timed_out, "not done in the time the caller gave it");
     throw keel::error(error_kind::cancelled, "given up by the caller");
 }
@@ -61,13 +61,13 @@ task<T> on_engine(engine_ptr e, task<T> work, patience how = {}) {
     if (plain && &here.loop() == e->on.get()) co_return co_await std::move(work);
     if (!plain) work = with_patience(std::move(work), std::move(how));
     if (e->own_loop) work = counted(e, std::move(work));
-    co_return co_await run_on(e->on, std::move(work));
+    co_return co_await async::run_on_loop(e->on, std::move(work));
 }
 
 }  // namespace
 
 client::client(server_target where, client_options options) {
-    auto own = epoll_loop::create();
+    auto own = async::epoll_loop::create();
     auto connector = client_access::connector_of(where);
     engine_ = std::make_shared<client_engine>(own, std::move(connector), std::move(options));
     engine_->own_loop = own;
@@ -87,16 +87,16 @@ namespace {
 
 // Closes an engine and calls `done` when it is closed. On its loop.
 void close_engine(const engine_ptr& e, std::function<void()> done) {
-    run_apart(*e->on, e->close(), [e, done = std::move(done)](detail::outcome<void>) { done(); });
+    async::start_task(*e->on, e->close(), [e, done = std::move(done)](detail::outcome<void>) { done(); });
 }
 
-// The close of a client on a loop of the caller's, which may end before it runs.
-struct farewell {
-    explicit farewell(engine_ptr x) noexcept : engine(std::move(x)) {}
-    farewell(const farewell&) = delete;
-    farewell& operator=(const farewell&) = delete;
-    ~farewell() {
-        if (engine) engine->abandon();  // refused, or dropped unrun
+// Closes a client on a loop of the user, which may end before this runs.
+struct deferred_close {
+    explicit deferred_close(engine_ptr x) noexcept : engine(std::move(x)) {}
+    deferred_close(const deferred_close&) = delete;
+    deferred_close& operator=(const deferred_close&) = delete;
+    ~deferred_close() {
+        if (engine) engine->abandon();  // the loop has ended
     }
     void run() {
         engine_ptr held = std::exchange(engine, nullptr);
@@ -109,7 +109,7 @@ struct farewell {
 void end_engine(engine_ptr e) {
     if (!e) return;
     if (!e->own_loop) {
-        auto last = std::make_shared<farewell>(e);
+        auto last = std::make_shared<deferred_close>(e);
         e->on->post([last] { last->run(); });
         return;
     }

@@ -1,12 +1,11 @@
 #include "client/engine.hpp"
 
-#include "async/bounded.hpp"
 #include "async/epoll_loop.hpp"
+#include "async/timeout.hpp"
 #include "async/worker_pool.hpp"
 #include "client/session.hpp"
 #include "protocol/meta_keys.hpp"
 
-#include <keel/context.hpp>
 #include <keel/version.hpp>
 
 #include <algorithm>
@@ -155,16 +154,16 @@ task<void> client_engine::reach_once() {
         }
         auto mine = std::make_shared<attempt>(since);
         attempt_ = mine;
-        bounded_run<session_ptr> run(open(), options.connect_timeout, connect_stop_.get_token());
+        async::timed_run<session_ptr> run(open(), options.connect_timeout, connect_stop_.get_token());
         session_ptr made;
         bool cancelled_by_caller = false;
         try {
             made = co_await run;
         } catch (const cancelled&) {
-            if (run.how() == given_up::late) {
+            if (run.reason() == async::abandon_reason::timeout) {
                 keel::error late(error_kind::timed_out, where->describe() + " did not introduce itself in time");
                 mine->failure = std::make_exception_ptr(late);
-            } else if (run.how() == given_up::stopped) {
+            } else if (run.reason() == async::abandon_reason::stop_token) {
                 mine->failure = std::make_exception_ptr(keel::error(error_kind::closed, "closed while connecting"));
             } else {
                 cancelled_by_caller = true;
@@ -192,7 +191,7 @@ task<void> client_engine::reach_once() {
 void client_engine::adopt(const session_ptr& s) {
     // The end of the one before may come later than this.
     cache.clear();
-    tools.forget();
+    tools.clear();
     current_ = s;
     s->adopted = true;
     was_connected_ = true;
@@ -223,7 +222,7 @@ void client_engine::session_ended(session& which, const std::string& cause) {
         last_cause_ = cause;
         // What was kept may have been changed meanwhile by a server that could not tell us.
         cache.clear();
-        tools.forget();
+        tools.clear();
     }
     if (!options.on_disconnected) return;
     disconnection how;
@@ -265,11 +264,11 @@ task<client_engine::session_ptr> client_engine::ready(time_point due) {
     if (session_ptr s = in_use()) co_return s;
     auto self = shared_from_this();
     duration left = due == time_point::max() ? duration::max() : due - on->now();
-    bounded_run<session_ptr> run(connected_again(), left, {});
+    async::timed_run<session_ptr> run(connected_again(), left, {});
     try {
         co_return co_await run;
     } catch (const cancelled&) {
-        if (run.how() != given_up::late) throw;
+        if (run.reason() != async::abandon_reason::timeout) throw;
     }
     throw keel::error(error_kind::timed_out, "not connected in time: " + where->describe());
 }
@@ -303,7 +302,7 @@ task<std::exception_ptr> client_engine::restart_once() {
     bool cancelled_by_caller = false;
     try {
         if (duration left = restart_at_ - on->now(); left > duration::zero()) {
-            co_await ended_within(left, attempt::pause(mine));
+            co_await async::completes_within(left, attempt::pause(mine));
         }
         if (closings_ == mine->closings && !in_use()) {
             ++failed_restarts_;
@@ -335,8 +334,8 @@ void client_engine::worked() noexcept {
     restart_at_ = {};
 }
 
-worker_pool& client_engine::workers() {
-    if (!workers_) workers_ = std::make_unique<worker_pool>(options.worker_threads);
+async::worker_pool& client_engine::workers() {
+    if (!workers_) workers_ = std::make_unique<async::worker_pool>(options.worker_threads);
     return *workers_;
 }
 

@@ -4,13 +4,12 @@
 
 #include "client/link.hpp"
 #include "client/response_cache.hpp"
-#include "client/tool_book.hpp"
+#include "client/tool_catalog.hpp"
 #include "protocol/capabilities.hpp"
 #include "protocol/revision.hpp"
 
 #include <keel/async.hpp>
 #include <keel/client.hpp>
-#include <keel/context.hpp>
 
 #include <cxxabi.h>
 
@@ -25,8 +24,10 @@
 #include <vector>
 
 namespace keel::inline KEEL_ABI {
+namespace async {
 class epoll_loop;
 class worker_pool;
+}  // namespace async
 namespace client_side {
 class session;
 class subscription_state;
@@ -69,7 +70,7 @@ public:
     bool offers_roots() const;
     std::optional<log_level> wanted_level() const;
     /// On a thread of its own; whoever made it waits in the destructor of keel::client.
-    std::shared_ptr<epoll_loop> own_loop;
+    std::shared_ptr<async::epoll_loop> own_loop;
     std::thread thread;
 
     // ---- the connection (engine.cpp, opening.cpp) ----
@@ -138,7 +139,7 @@ public:
     void contain(const char* what, F f) const;
 
     client_side::response_cache cache;
-    client_side::tool_book tools;
+    client_side::tool_catalog tools;
 
 private:
     struct attempt;  // to connect; those who want it too wait for it
@@ -167,7 +168,7 @@ private:
     void drop_subscriber(session_ptr s, const client_side::subscription_state* which);
     void remember_elicitation(std::string id);
     void add_mirrored(const session& s, outgoing_call& what, const json::value& params) const;
-    worker_pool& workers();
+    async::worker_pool& workers();
 
     std::shared_ptr<era_memory> eras_;
     session_ptr current_;
@@ -183,7 +184,7 @@ private:
     std::string last_cause_;
     unsigned failed_restarts_ = 0;  // those included that no call has worked after
     time_point restart_at_{};       // not before
-    std::unique_ptr<worker_pool> workers_;
+    std::unique_ptr<async::worker_pool> workers_;
     std::deque<std::string> open_elicitations_;  // URLs that a user was sent to and that are not complete
 
     std::atomic<bool> connected_{false};

@@ -6,8 +6,6 @@
 #include "protocol/methods.hpp"
 #include "protocol/mirrored_headers.hpp"
 
-#include <keel/context.hpp>
-
 #include <algorithm>
 #include <set>
 
@@ -110,7 +108,7 @@ task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_o
         params.set("cursor", *cursor);
     }
     session_ptr s = co_await ready(what.due);
-    const std::uint64_t asked_at = tools.moment();
+    const std::uint64_t asked_at = tools.generation();
     json::value result = co_await ask_cached(s, what, std::move(params));
     if (part_of) {
         part_of->due = what.due;
@@ -122,9 +120,9 @@ task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_o
     p.next = std::move(said.next_cursor);
     if constexpr (std::is_same_v<T, tool>) {
         // A list that has changed since it was asked for is given to whoever wanted it, but not learned.
-        tools.take(
+        tools.add(
             p.items, s->modern() && s->via().is_http(),
-            [this](std::string_view text) { log(log_level::warning, text); }, tools.moment() == asked_at);
+            [this](std::string_view text) { log(log_level::warning, text); }, tools.generation() == asked_at);
     }
     co_return p;
 }

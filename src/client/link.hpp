@@ -65,8 +65,8 @@ public:
     /// The server spoke the transport of 2024-11-05 all the while: try that (HTTP). False: there is no such thing here.
     virtual task<bool> fall_back_to_old_transport() { co_return false; }
     virtual bool is_http() const noexcept { return false; }
-    /// More about the end than the wire knows: how a child exited and the last it said. "" when nothing is known.
-    virtual std::string epitaph() const { return {}; }
+    /// How a child process exited and its last output on standard error; "" if unknown.
+    virtual std::string exit_description() const { return {}; }
     /// The peer is closed: waits until what is behind it is gone too (a child). Within the bounds.
     virtual task<void> ended() { co_return; }
 };

@@ -1,12 +1,10 @@
 // Subscriptions: one stream for each in 2026-07-28, a request for each resource before.
 
-#include "async/apart.hpp"
-#include "async/bounded.hpp"
+#include "async/start_task.hpp"
+#include "async/timeout.hpp"
 #include "client/engine.hpp"
 #include "client/session.hpp"
 #include "client/subscription_state.hpp"
-
-#include <keel/context.hpp>
 
 namespace keel::inline KEEL_ABI::detail {
 
@@ -110,7 +108,7 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
           });
     subscription made(l->state);  // from here on, leaving without it ends it
     const duration bound = how.idle == duration::zero() ? options.limits.request_idle : how.idle;
-    bool answered = co_await ended_within(bound, await_answer(l));
+    bool answered = co_await async::completes_within(bound, await_answer(l));
     if (l->failure) std::rethrow_exception(l->failure);
     if (!answered) {
         throw keel::error(error_kind::timed_out, "the server has not acknowledged the subscription in time");
@@ -186,7 +184,7 @@ void client_engine::drop_subscriber(session_ptr s, const subscription_state* whi
         break;
     }
     if (unwanted.empty() || !s->open()) return;
-    run_apart(*on, unsubscribe(s, std::move(unwanted)), [](outcome<void>) {});
+    async::start_task(*on, unsubscribe(s, std::move(unwanted)), [](outcome<void>) {});
 }
 
 task<void> client_engine::unsubscribe(session_ptr s, std::vector<std::string> uris) {

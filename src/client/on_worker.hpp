@@ -20,7 +20,7 @@ namespace keel::inline KEEL_ABI::client_side {
 template <class T>
 class on_worker final : public detail::wait {
 public:
-    on_worker(worker_pool& pool, std::shared_ptr<loop> home, std::function<T()> work)
+    on_worker(async::worker_pool& pool, std::shared_ptr<loop> home, std::function<T()> work)
         : pool_(pool), state_(std::make_shared<state>(std::move(home), std::move(work))) {}
     ~on_worker() = default;
 
@@ -79,7 +79,7 @@ private:
         resume();
     }
 
-    worker_pool& pool_;
+    async::worker_pool& pool_;
     std::shared_ptr<state> state_;
 };
 

@@ -1,13 +1,11 @@
 // How a connection begins: which era the server is of, and the handshake of the older one (PROTOCOL 1.1).
 
-#include "async/apart.hpp"
-#include "async/bounded.hpp"
+#include "async/start_task.hpp"
+#include "async/timeout.hpp"
 #include "client/engine.hpp"
 #include "client/session.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
-
-#include <keel/context.hpp>
 
 #include <algorithm>
 
@@ -168,7 +166,7 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
         }
         if (!failure) {
             eras_->remember(who, false);
-            run_apart(*on, restore_level(s), [](outcome<void>) {});  // nothing depends on it
+            async::start_task(*on, restore_level(s), [](outcome<void>) {});  // nothing depends on it
             guard.release();
             co_return s;
         }
@@ -315,7 +313,7 @@ task<void> client_engine::shake_hands(session_ptr s) {
     s->capabilities = facts.capabilities;
     set_facts(std::move(facts));
     // What the server says by itself has somewhere to go before the first call can make it say something.
-    co_await ended_within(time_to_listen, s->via().listening());
+    co_await async::completes_within(time_to_listen, s->via().listening());
 }
 
 // A level that was asked for earlier is asked for in every session anew.
@@ -334,7 +332,7 @@ task<void> client_engine::restore_level(session_ptr s) {
 
 // HTTP, older revisions: the server has forgotten us (D18).
 void client_engine::renew_session(session_ptr which) {
-    run_apart(*on, shake_hands(which), [self = shared_from_this(), which](outcome<void> o) {
+    async::start_task(*on, shake_hands(which), [self = shared_from_this(), which](outcome<void> o) {
         bool worked = o.index() == 1;
         if (!worked) {
             try {
@@ -344,9 +342,9 @@ void client_engine::renew_session(session_ptr which) {
             }
         }
         self->cache.clear();
-        if (worked) self->tools.forget();
+        if (worked) self->tools.clear();
         which->via().session_renewed(worked);
-        if (worked) run_apart(*self->on, self->restore_level(which), [](outcome<void>) {});
+        if (worked) async::start_task(*self->on, self->restore_level(which), [](outcome<void>) {});
         if (worked && self->options.on_session_renewed) {
             self->contain("callback for a new session", [&] { self->options.on_session_renewed(); });
         }

@@ -192,7 +192,7 @@ void session::on_closed(std::string_view cause, std::size_t) {
     auto wait = [](std::shared_ptr<session> self) -> task<void> { co_await self->link_->ended(); };
     detail::start(ending_, wait(shared_from_this()), [self = shared_from_this()](detail::outcome<void> o) {
         if (o.index() == 0) self->engine_->log(log_level::warning, "the end of the connection could not be awaited");
-        if (std::string more = self->link_->epitaph(); !more.empty()) {
+        if (std::string more = self->link_->exit_description(); !more.empty()) {
             self->cause_ = self->closing_ ? more : self->cause_ + "; " + more;
         }
         self->end_subscriptions(self->cause_);

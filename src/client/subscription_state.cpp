@@ -1,6 +1,6 @@
 #include "client/subscription_state.hpp"
 
-#include "async/loop_end.hpp"
+#include "async/loop_handle.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -10,7 +10,7 @@ namespace keel::inline KEEL_ABI::client_side {
 
 /// Owned by the wait, by a turn of its loop that is to wake it, and by the loop, which may end before there is anything to say.
 struct subscription_state::waiting {
-    detail::loop_handle on;
+    async::loop_handle on;
     change_wait* who = nullptr;  // on that loop only; null: it has been woken, or has given up
     loop::timer until_end = 0;   // on that loop only
 };
@@ -61,11 +61,11 @@ private:
 
     bool wait_for_change() {
         loop& here = current().loop();
-        mine_->on = detail::loop_handle(here);
+        mine_->on = async::loop_handle(here);
         std::lock_guard lock(state_.mutex_);
         second_ = state_.waiting_ != nullptr;
         if (second_ || state_.something_to_say()) return false;
-        mine_->until_end = detail::keep_until_end(here, std::make_shared<watch>(mine_));
+        mine_->until_end = async::keep_until_end(here, std::make_shared<watch>(mine_));
         loop_ended_ = mine_->until_end == 0;
         if (loop_ended_) return false;
         mine_->who = this;

@@ -1,12 +1,11 @@
 // Byte streams to a server: children, sockets, and a server in this process.
 
-#include "async/bounded.hpp"
+#include "async/timeout.hpp"
 #include "client/engine.hpp"
 #include "client/link.hpp"
 
 #include <keel/async.hpp>
 #include <keel/child_process.hpp>
-#include <keel/server.hpp>
 #include <keel/server_target.hpp>
 #include <keel/transport.hpp>
 
@@ -91,7 +90,7 @@ public:
         if (fate_->how) fate_->end_peer_soon();
         return p;
     }
-    std::string epitaph() const override {
+    std::string exit_description() const override {
         if (!fate_->how) return {};
         std::string text = command_ + " " + fate_->how->text();
         if (std::string_view last = fate_->how->stderr_tail; !last.empty()) {
@@ -171,7 +170,7 @@ public:
 
     task<void> ended() override {
         auto wait = [](std::shared_ptr<event> end) -> task<void> { co_await *end; };
-        co_await ended_within(bound_, wait(end_));
+        co_await async::completes_within(bound_, wait(end_));
     }
 
 private:
@@ -179,27 +178,27 @@ private:
     duration bound_;
 };
 
-class server_connector final : public connector {
+class local_connector final : public connector {
 public:
-    explicit server_connector(server& s) noexcept : server_(s) {}
+    explicit local_connector(detail::local_server s) noexcept : server_(std::move(s)) {}
     task<std::unique_ptr<link>> connect(std::shared_ptr<loop> on, link_settings how) override {
         auto [ours, theirs] = memory_pair(*on, *on);
         auto end = std::make_shared<event>();
-        server_.serve(on, std::move(theirs), [end](const connection_end&) { end->set(); });
+        server_.serve(on, std::move(theirs), [end] { end->set(); });
         // The server has the same bounds, unless it was told otherwise: it comes to its end first.
         duration grace = how.limits.cleanup_grace;
         duration last = how.limits.final_write;
         duration bound = grace > duration::max() - last ? duration::max() : grace + last;
         co_return std::make_unique<served_link>(std::move(ours), std::move(end), bound);
     }
-    std::string describe() const override { return "in this process: " + server_.about().name; }
-    /// Several may have the same name.
+    std::string describe() const override { return "in this process: " + server_.name; }
+    /// Several servers may have the same name.
     std::string identity() const override {
-        return describe() + " (" + std::to_string(reinterpret_cast<std::uintptr_t>(&server_)) + ")";
+        return describe() + " (" + std::to_string(reinterpret_cast<std::uintptr_t>(server_.address)) + ")";
     }
 
 private:
-    server& server_;
+    const detail::local_server server_;
 };
 
 }  // namespace
@@ -232,7 +231,7 @@ using namespace client_side;
 server_target::server_target(child_process what) : connector_(std::make_shared<child_connector>(std::move(what))) {}
 server_target::server_target(unix_socket at) : connector_(std::make_shared<unix_connector>(std::move(at.path))) {}
 server_target::server_target(tcp at) : connector_(std::make_shared<tcp_connector>(at.address)) {}
-server_target::server_target(server& s) : connector_(std::make_shared<server_connector>(s)) {}
+server_target::server_target(detail::local_server s) : connector_(std::make_shared<local_connector>(std::move(s))) {}
 std::string server_target::describe() const { return connector_->describe(); }
 std::string server_target::identity() const { return connector_->identity(); }
 

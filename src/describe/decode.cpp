@@ -5,8 +5,8 @@
 
 #include <keel/describe.hpp>
 
-#include "limits.hpp"
-#include "scalars.hpp"
+#include "describe/limits.hpp"
+#include "describe/scalars.hpp"
 
 #include <bit>
 #include <cmath>

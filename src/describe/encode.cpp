@@ -2,7 +2,7 @@
 
 #include <keel/describe.hpp>
 
-#include "scalars.hpp"
+#include "describe/scalars.hpp"
 
 namespace keel::inline KEEL_ABI::detail {
 

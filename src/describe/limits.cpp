@@ -1,4 +1,4 @@
-#include "limits.hpp"
+#include "describe/limits.hpp"
 
 #include <algorithm>
 #include <compare>

@@ -1,4 +1,4 @@
-#include "scalars.hpp"
+#include "describe/scalars.hpp"
 
 #include <charconv>
 #include <cmath>

@@ -2,8 +2,8 @@
 
 #include <keel/describe.hpp>
 
-#include "limits.hpp"
-#include "scalars.hpp"
+#include "describe/limits.hpp"
+#include "describe/scalars.hpp"
 
 #include <algorithm>
 

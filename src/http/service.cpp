@@ -53,7 +53,8 @@ void lane::adopt(transport::descriptor socket, const std::string& name) {
         --all->counters.connections;
         let_go();
     };
-    adopt(std::make_unique<transport::fd_connection>(reactor_of(*loop), std::move(socket), name, std::move(counted)));
+    adopt(std::make_unique<transport::fd_connection>(async::reactor_of(*loop), std::move(socket), name,
+                                                     std::move(counted)));
 }
 
 void lane::adopt(std::unique_ptr<connection> wire) {
@@ -232,11 +233,11 @@ void service::open(const std::string& address, std::shared_ptr<keel::loop> first
 }
 
 void service::open_lanes(std::shared_ptr<keel::loop> first, unsigned lanes) {
-    std::vector<std::shared_ptr<epoll_loop>> own;
+    std::vector<std::shared_ptr<async::epoll_loop>> own;
     std::vector<std::unique_ptr<lane>> made;
     made.push_back(std::make_unique<lane>(*this, 0, std::move(first)));
     for (unsigned i = 1; i < lanes; ++i) {
-        own.push_back(epoll_loop::create());
+        own.push_back(async::epoll_loop::create());
         made.push_back(std::make_unique<lane>(*this, i, own.back()));
     }
     bool stopped = false;
@@ -253,7 +254,7 @@ void service::open_lanes(std::shared_ptr<keel::loop> first, unsigned lanes) {
     throw std::runtime_error("keel: the server is stopping");
 }
 
-void service::run_in_thread(const std::shared_ptr<epoll_loop>& l) {
+void service::run_in_thread(const std::shared_ptr<async::epoll_loop>& l) {
     own_loops_.push_back(l);
     threads_.emplace_back([l] {
         l->run();
@@ -262,7 +263,7 @@ void service::run_in_thread(const std::shared_ptr<epoll_loop>& l) {
 }
 
 void service::open_in_background(const std::string& address, unsigned lanes) {
-    auto first = epoll_loop::create();
+    auto first = async::epoll_loop::create();
     run_in_thread(first);
     foreign_first_ = false;
     // What went wrong there, as a value: an exception object is not carried from thread to thread.

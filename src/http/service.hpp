@@ -152,11 +152,11 @@ public:
     const duration tick;
 
 private:
-    void run_in_thread(const std::shared_ptr<epoll_loop>& l);
+    void run_in_thread(const std::shared_ptr<async::epoll_loop>& l);
     void accepted(transport::descriptor socket, std::string name);
 
     std::vector<std::unique_ptr<lane>> lanes_;
-    std::vector<std::shared_ptr<epoll_loop>> own_loops_;
+    std::vector<std::shared_ptr<async::epoll_loop>> own_loops_;
     std::vector<std::thread> threads_;
     std::unique_ptr<listener> listener_;
     std::size_t next_lane_ = 0;

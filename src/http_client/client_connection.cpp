@@ -9,7 +9,7 @@
 #include <exception>
 #include <utility>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -373,4 +373,4 @@ void client_connection::check_time(time_point now) {
     }
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -20,7 +20,7 @@ namespace keel::inline KEEL_ABI::tls {
 class tls_connection;
 }
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 class client_connection;
 class tunnel;
@@ -162,4 +162,4 @@ private:
     bool redirected_ = false;
 };
 
-}  // namespace keel::http
+}  // namespace keel::http_client

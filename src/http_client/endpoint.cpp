@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -31,15 +31,16 @@ endpoint::endpoint(url_parts to, std::optional<proxy_address> through,
 }
 
 std::string check_request(const outgoing& what) {
-    if (!is_token(what.method) || what.method == "CONNECT") return "\"" + what.method + "\" is no method for a request";
+    if (!http::is_token(what.method) || what.method == "CONNECT")
+        return "\"" + what.method + "\" is no method for a request";
     if (!what.path.starts_with('/') || !is_request_target(what.path) || what.path.find('#') != what.path.npos) {
         return "the path of the request cannot be sent as it is";
     }
     for (const auto& [name, value] : what.headers) {
-        if (!is_token(name)) return "a header has a name that is none";
-        if (!is_field_text(value)) return "the header " + name + " contains control characters";
+        if (!http::is_token(name)) return "a header has a name that is none";
+        if (!http::is_field_text(value)) return "the header " + name + " contains control characters";
         for (std::string_view each : ours) {
-            if (same_ignoring_case(name, each)) return "the header " + name + " cannot be set";
+            if (http::same_ignoring_case(name, each)) return "the header " + name + " cannot be set";
         }
     }
     return {};
@@ -49,7 +50,7 @@ void append_request_head(std::string& out, const outgoing& what, const endpoint&
     out.append(what.method).append(" ").append(to.before_path).append(what.path).append(to.after_path);
     bool authorized = to.at.authorization.empty();
     for (const auto& [name, value] : what.headers) {
-        if (same_ignoring_case(name, "authorization")) authorized = true;
+        if (http::same_ignoring_case(name, "authorization")) authorized = true;
         append_header(out, name, value);
     }
     if (!authorized) append_header(out, "Authorization", to.at.authorization);
@@ -68,4 +69,4 @@ std::string connect_request(const endpoint& to) {
     return out;
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -19,7 +19,7 @@ namespace keel::inline KEEL_ABI::tls {
 class tls_client_context;
 }
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 /// Immutable once made. Connections and transfers refer to it; the pool owns it.
 struct endpoint {
@@ -47,4 +47,4 @@ void append_request_head(std::string& out, const outgoing& what, const endpoint&
 /// The request for a tunnel to it.
 std::string connect_request(const endpoint& to);
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -296,7 +296,7 @@ void http_link::drop(link_exchange& x) {
     dying_.splice(dying_.end(), live_, x.place);
     open_gate(x);
     if (x.busy == 0) bury(x);
-    if (leaving_ && live_.empty()) say_goodbye();
+    if (leaving_ && live_.empty()) delete_session();
 }
 
 void http_link::bury(link_exchange& x) noexcept {
@@ -308,4 +308,4 @@ void http_link::bury(link_exchange& x) noexcept {
     }
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

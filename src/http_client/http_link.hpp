@@ -4,10 +4,10 @@
 
 #include "client/link.hpp"
 #include "http_client/http_link_exchange.hpp"
-#include "http_client/http_link_farewell.hpp"
 #include "http_client/http_link_headers.hpp"
 #include "http_client/http_link_listener.hpp"
 #include "http_client/old_sse.hpp"
+#include "http_client/session_delete.hpp"
 #include "http_client/transfer.hpp"
 #include "rpc/recycling_map.hpp"
 
@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 struct http_link_options {
     header_list headers = {};  // sent with every request
@@ -56,7 +56,7 @@ private:
     friend class link_exchange;
     friend class link_listener;
     friend class old_stream;
-    friend class link_farewell;
+    friend class session_delete;
 
     // rpc::outlet
     std::string& begin(const rpc::frame& about) override;
@@ -96,7 +96,7 @@ private:
 
     // ---- receiving (http_link_receive.cpp) ----
     /// The data of an event of this exchange's stream, or (null) of one that belongs to no request.
-    void take_event(link_exchange* from, const sse_event& e);
+    void take_event(link_exchange* from, const http::sse_event& e);
     void take_message(link_exchange* from, const rpc::message& m);
     /// The beginning of one that was skipped.
     void take_large_message(std::string_view beginning);
@@ -117,7 +117,7 @@ private:
     void fail_calls_of_dead_sessions(bool accepted_only);
 
     // ---- the end (http_link_end.cpp) ----
-    void say_goodbye();
+    void delete_session();
     void be_gone();
     template <class F>
     void later(F f);
@@ -162,7 +162,7 @@ private:
     bool wants_listener_ = false;
     std::unique_ptr<old_stream> old_;  // the transport of 2024-11-05
 
-    std::unique_ptr<link_farewell> farewell_;
+    std::unique_ptr<session_delete> session_delete_;
     bool closed_ = false;
     bool leaving_ = false;
     loop::timer final_ = 0;
@@ -177,4 +177,4 @@ void http_link::later(F f) {
     });
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -5,18 +5,18 @@
 #include <utility>
 #include <vector>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
-link_farewell::link_farewell(http_link& home) : home_(home) {
+session_delete::session_delete(http_link& home) : home_(home) {
     outgoing out;
     out.method = "DELETE";
-    out.headers = headers_of_farewell(home.terms_);
+    out.headers = headers_of_delete(home.terms_);
     home.pool_->start(std::move(out), *this);
 }
 
-void link_farewell::on_response(const response_view&) { home_.be_gone(); }
+void session_delete::on_response(const response_view&) { home_.be_gone(); }
 
-void link_farewell::on_failure(transfer_failure, std::string_view) { home_.be_gone(); }
+void session_delete::on_failure(transfer_failure, std::string_view) { home_.be_gone(); }
 
 void http_link::on_closed(std::string_view cause, std::size_t abandoned) {
     closed_ = true;
@@ -34,16 +34,16 @@ void http_link::on_closed(std::string_view cause, std::size_t abandoned) {
     // The answers that are cut off are queued, and leave at the end of this turn.
     later([this] {
         leaving_ = true;
-        if (live_.empty()) say_goodbye();
+        if (live_.empty()) delete_session();
     });
     user_->on_closed(cause, abandoned);
 }
 
-void http_link::say_goodbye() {
-    if (farewell_ || !pool_) return;
+void http_link::delete_session() {
+    if (session_delete_ || !pool_) return;
     const bool in_session = !terms_.modern && !old_ && !terms_.session.empty();
     if (!in_session) return be_gone();
-    farewell_ = std::make_unique<link_farewell>(*this);
+    session_delete_ = std::make_unique<session_delete>(*this);
 }
 
 void http_link::be_gone() {
@@ -54,7 +54,7 @@ void http_link::be_gone() {
         while (!live_.empty()) drop(live_.front());
         old_.reset();
         pool_.reset();
-        farewell_.reset();
+        session_delete_.reset();
         loop_->stop_timer(std::exchange(sweep_, 0));
         loop_->stop_timer(std::exchange(gate_timer_, 0));
         gone_.set();  // whoever waits for this may destroy us
@@ -76,4 +76,4 @@ http_link::~http_link() {
     pool_.reset();  // before those who listen to it
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

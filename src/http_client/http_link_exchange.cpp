@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -92,11 +92,11 @@ void link_exchange::read_answer(const response_view& r) {
     std::string_view type = r.header("content-type");
     if (r.status == 202 || r.status == 204) {
         fail(error_kind::bad_message, "the server gave no answer: " + describe_refusal(r.status, {}));
-    } else if (is_json_type(type)) {
+    } else if (http::is_json_type(type)) {
         form_ = form::json;
     } else if (is_event_stream_type(type)) {
         form_ = form::events;
-        reader_.emplace(sse_limits{home_.options_.max_body});
+        reader_.emplace(http::sse_limits{home_.options_.max_body});
     } else {
         fail(error_kind::bad_message,
              "the server answered with the content type \"" + rpc::printable(type, 80) + "\", which is no answer");
@@ -153,7 +153,7 @@ void link_exchange::on_body(std::string_view bytes) {
 void link_exchange::take_events(std::string_view bytes) {
     reader_->feed(
         bytes,
-        [this](const sse_event& e) {
+        [this](const http::sse_event& e) {
             if (now == stage::over) return;
             pace_.heard();
             home_.take_event(this, e);
@@ -275,4 +275,4 @@ void link_exchange::resume_later(std::string_view why) {
 
 void link_exchange::fail(rpc::call_outcome outcome) { home_.fail(*this, std::move(outcome)); }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 class http_link;
 
@@ -106,10 +106,10 @@ private:
     int status_ = 0;
     std::size_t ignored_ = 0;  // bytes
     std::string body_;
-    std::optional<sse_reader> reader_;
+    std::optional<http::sse_reader> reader_;
     reconnect_pace pace_;
 
     friend class http_link;
 };
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -62,7 +62,7 @@ header_list headers_of_stream(const request_terms& terms, std::string_view last_
     return all;
 }
 
-header_list headers_of_farewell(const request_terms& terms) {
+header_list headers_of_delete(const request_terms& terms) {
     header_list all;
     add_terms(all, terms);
     add_others(all, terms, nullptr);
@@ -104,4 +104,4 @@ bool is_event_stream_type(std::string_view content_type) noexcept {
     return same(type, "text/event-stream");
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 /// What every request to the server says besides its message.
 struct request_terms {
@@ -29,7 +29,7 @@ struct message_labels {
 header_list headers_of_message(const request_terms& terms, const message_labels& labels);
 /// A GET for an event stream, from `last_event_id` on unless that is empty.
 header_list headers_of_stream(const request_terms& terms, std::string_view last_event_id);
-header_list headers_of_farewell(const request_terms& terms);
+header_list headers_of_delete(const request_terms& terms);
 
 /// A header that can be written: a token, and a value that cannot end its line.
 bool is_writable_header(std::string_view name, std::string_view value) noexcept;
@@ -39,4 +39,4 @@ bool is_protocol_header(std::string_view name) noexcept;
 bool is_session_id(std::string_view text) noexcept;
 bool is_event_stream_type(std::string_view content_type) noexcept;
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -30,7 +30,7 @@ void link_listener::open() {
         });
         return;
     }
-    reader_.emplace(sse_limits{home_.options_.max_body});
+    reader_.emplace(http::sse_limits{home_.options_.max_body});
     start();
 }
 
@@ -104,7 +104,7 @@ void link_listener::on_body(std::string_view bytes) {
     busy_ = true;
     reader_->feed(
         bytes,
-        [this, run](const sse_event& e) {
+        [this, run](const http::sse_event& e) {
             if (run != run_) return;
             pace_.heard();
             home_.take_event(nullptr, e);
@@ -125,4 +125,4 @@ void link_listener::on_end() {
 
 void link_listener::on_failure(transfer_failure, std::string_view) { on_end(); }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

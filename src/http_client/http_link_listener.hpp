@@ -14,7 +14,7 @@
 #include <optional>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 class http_link;
 
@@ -45,7 +45,7 @@ private:
     http_link& home_;
     transfer_pool::id transfer_ = 0;
     loop::timer pause_ = 0;
-    std::optional<sse_reader> reader_;
+    std::optional<http::sse_reader> reader_;
     reconnect_pace pace_;
     bool worked_ = false;  // in this session
     bool reading_ = false;
@@ -56,4 +56,4 @@ private:
     std::shared_ptr<event> answered_ = std::make_shared<event>();  // shared with those who wait for it
 };
 
-}  // namespace keel::http
+}  // namespace keel::http_client

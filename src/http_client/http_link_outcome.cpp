@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstdint>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -25,7 +25,7 @@ rpc::call_outcome failed_call(error_kind kind, std::string why, int http_status)
 }
 
 std::string describe_refusal(int status, std::string_view body) {
-    std::string text = "HTTP " + std::to_string(status) + ' ' + std::string(reason_phrase(status));
+    std::string text = "HTTP " + std::to_string(status) + ' ' + std::string(http::reason_phrase(status));
     while (!body.empty() && (body.front() == ' ' || body.front() == '\r' || body.front() == '\n'))
         body.remove_prefix(1);
     if (!body.empty()) text += ": " + rpc::printable(body);
@@ -81,4 +81,4 @@ duration reconnect_pace::next(std::optional<std::chrono::milliseconds> asked) no
     return wait;
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 rpc::call_outcome failed_call(error_kind kind, std::string why, int http_status = 0);
 
@@ -44,4 +44,4 @@ private:
     unsigned quick_ = 0;  // very short pauses in a row
 };
 
-}  // namespace keel::http
+}  // namespace keel::http_client

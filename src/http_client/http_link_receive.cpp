@@ -4,7 +4,7 @@
 
 #include <utility>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -15,7 +15,7 @@ constexpr std::size_t large_event = 64 * 1024;
 
 }  // namespace
 
-void http_link::take_event(link_exchange* from, const sse_event& e) {
+void http_link::take_event(link_exchange* from, const http::sse_event& e) {
     // An event without data only names where to go on; one with another name is not for us.
     if (e.data.empty() || e.event != "message" || closed_) return;
     const json::value* v = document_.read(e.data, {.max_depth = limits_.max_depth});
@@ -114,4 +114,4 @@ void http_link::arm_sweep() {
     });
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -125,4 +125,4 @@ void http_link::session_renewed(bool worked) {
     release_held();
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

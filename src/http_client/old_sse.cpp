@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -48,7 +48,8 @@ std::optional<std::string> endpoint_path(std::string_view origin, std::string_vi
     return found;
 }
 
-old_stream::old_stream(http_link& home, duration patience) : home_(home), reader_(sse_limits{home.options_.max_body}) {
+old_stream::old_stream(http_link& home, duration patience)
+    : home_(home), reader_(http::sse_limits{home.options_.max_body}) {
     outgoing out;
     out.method = "GET";
     out.lasting = true;
@@ -77,7 +78,7 @@ void old_stream::on_response(const response_view& r) {
 void old_stream::on_body(std::string_view bytes) {
     reader_.feed(
         bytes,
-        [this](const sse_event& e) {
+        [this](const http::sse_event& e) {
             if (!stopped_) take(e);
         },
         [this](std::string_view beginning) {
@@ -87,7 +88,7 @@ void old_stream::on_body(std::string_view bytes) {
         });
 }
 
-void old_stream::take(const sse_event& e) {
+void old_stream::take(const http::sse_event& e) {
     if (!endpoint_.empty()) return home_.take_event(nullptr, e);
     if (e.event != "endpoint") return lose("the first event names no address");
     auto path = endpoint_path(home_.pool_->origin(), home_.pool_->path(), e.data);
@@ -134,4 +135,4 @@ task<bool> http_link::fall_back_to_old_transport() {
     co_return true;
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

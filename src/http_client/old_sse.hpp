@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 class http_link;
 
@@ -39,7 +39,7 @@ private:
     void on_end() override { lose("the server ended its event stream"); }
     void on_failure(transfer_failure what, std::string_view why) override;
 
-    void take(const sse_event& e);
+    void take(const http::sse_event& e);
     void decide();
     void lose(std::string_view why);
     void stop() noexcept;
@@ -47,9 +47,9 @@ private:
     http_link& home_;
     transfer_pool::id transfer_ = 0;
     loop::timer timer_ = 0;
-    sse_reader reader_;
+    http::sse_reader reader_;
     std::string endpoint_;
     bool stopped_ = false;
 };
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <stdexcept>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -127,4 +127,4 @@ std::optional<proxy_address> choose_proxy(const url_parts& to, const std::option
     return proxy_address::parse(*found);
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

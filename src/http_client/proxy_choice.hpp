@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 struct proxy_address {
     tcp_address at;
@@ -33,4 +33,4 @@ std::optional<proxy_address> choose_proxy(const url_parts& to, const std::option
 /// addresses and networks as "10.0.0.0/8".
 bool is_exempt(const url_parts& to, std::string_view no_proxy);
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -72,9 +72,10 @@ std::optional<url_parts> redirect_target(const url_parts& from, std::string_view
 
 bool drop_credentials(header_list& headers) {
     return std::erase_if(headers, [](const auto& each) {
-               return same_ignoring_case(each.first, "authorization") || same_ignoring_case(each.first, "cookie") ||
-                      same_ignoring_case(each.first, "proxy-authorization");
+               return http::same_ignoring_case(each.first, "authorization") ||
+                      http::same_ignoring_case(each.first, "cookie") ||
+                      http::same_ignoring_case(each.first, "proxy-authorization");
            }) > 0;
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

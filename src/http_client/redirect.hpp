@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 /// 307 and 308 for any method; 301, 302 and 303 for GET only, because they turn anything else into one.
 bool may_follow(int status, std::string_view method) noexcept;
@@ -20,4 +20,4 @@ std::optional<url_parts> redirect_target(const url_parts& from, std::string_view
 /// Takes out what is for one origin only: Authorization, Cookie, Proxy-Authorization. True when there was any.
 bool drop_credentials(header_list& headers);
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -7,7 +7,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -177,7 +177,7 @@ bool response_reader::parse_status_line(std::string_view line) {
     if (line.size() < 5 || !is_digit(line[0]) || line[1] != ' ') return refuse("a bad status line");
     if (!is_digit(line[2]) || !is_digit(line[3]) || !is_digit(line[4])) return refuse("a bad status line");
     if (line.size() > 5 && line[5] != ' ') return refuse("a bad status line");
-    if (!is_field_text(line.substr(5))) return refuse("a control character in the status line");
+    if (!http::is_field_text(line.substr(5))) return refuse("a control character in the status line");
     minor_ = line[0] == '0' ? 0 : 1;
     status_ = (line[2] - '0') * 100 + (line[3] - '0') * 10 + (line[4] - '0');
     if (status_ < 100) return refuse("a bad status line");
@@ -188,10 +188,10 @@ bool response_reader::parse_status_line(std::string_view line) {
 bool response_reader::parse_header(std::string_view line) {
     if (line.front() == ' ' || line.front() == '\t') return refuse("a header is folded");
     std::size_t colon = 0;
-    while (colon != line.size() && is_token_char(line[colon])) ++colon;
+    while (colon != line.size() && http::is_token_char(line[colon])) ++colon;
     if (colon == 0 || colon == line.size() || line[colon] != ':') return refuse("a bad header");
-    const std::string_view value = trim(line.substr(colon + 1));
-    if (!is_field_text(value)) return refuse("a control character in a header");
+    const std::string_view value = http::trim(line.substr(colon + 1));
+    if (!http::is_field_text(value)) return refuse("a control character in a header");
 
     const std::size_t index = headers_.size();
     headers_.emplace_back();
@@ -201,7 +201,7 @@ bool response_reader::parse_header(std::string_view line) {
         kept_value.swap(spare_[index].second);
     }
     name.assign(line.substr(0, colon));
-    for (char& c : name) c = lower(c);
+    for (char& c : name) c = http::lower(c);
     kept_value.assign(value);
     return note_header(name, value);
 }
@@ -210,15 +210,16 @@ bool response_reader::note_header(std::string_view name, std::string_view value)
     switch (name.size()) {  // those that matter differ in length, or nearly
         case 10:
             if (name == "connection") {
-                for_each_item(value, [this](std::string_view item) {
-                    if (same_ignoring_case(item, "close")) says_close_ = true;
-                    if (same_ignoring_case(item, "keep-alive")) says_keep_alive_ = true;
+                http::for_each_item(value, [this](std::string_view item) {
+                    if (http::same_ignoring_case(item, "close")) says_close_ = true;
+                    if (http::same_ignoring_case(item, "keep-alive")) says_keep_alive_ = true;
                 });
             } else if (name == "keep-alive") {
-                for_each_item(value, [this](std::string_view item) {
+                http::for_each_item(value, [this](std::string_view item) {
                     const std::size_t equals = item.find('=');
-                    if (equals == item.npos || !same_ignoring_case(trim(item.substr(0, equals)), "timeout")) return;
-                    std::string_view digits = trim(item.substr(equals + 1));
+                    if (equals == item.npos || !http::same_ignoring_case(http::trim(item.substr(0, equals)), "timeout"))
+                        return;
+                    std::string_view digits = http::trim(item.substr(equals + 1));
                     std::uint32_t n = 0;
                     auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
                     if (error == std::errc() && stop == digits.data() + digits.size())
@@ -229,7 +230,7 @@ bool response_reader::note_header(std::string_view name, std::string_view value)
         case 14: return name != "content-length" || note_length(value);
         case 17:
             if (name != "transfer-encoding") return true;
-            if (has_coding_ || !same_ignoring_case(value, "chunked")) return refuse("an unknown transfer coding");
+            if (has_coding_ || !http::same_ignoring_case(value, "chunked")) return refuse("an unknown transfer coding");
             has_coding_ = true;
             return true;
         default: return true;
@@ -242,7 +243,7 @@ bool response_reader::note_length(std::string_view value) {
     std::string_view rest = value;
     while (good) {
         const std::size_t comma = rest.find(',');
-        const std::string_view item = trim(rest.substr(0, comma));
+        const std::string_view item = http::trim(rest.substr(0, comma));
         std::uint64_t n = 0;
         good = !item.empty() && item.size() <= 18 && std::all_of(item.begin(), item.end(), is_digit);
         if (good) std::from_chars(item.data(), item.data() + item.size(), n);
@@ -291,9 +292,9 @@ response_reader::event response_reader::take_sized(std::string_view& bytes) {
 
 response_reader::event response_reader::take_chunked(std::string_view& bytes) {
     switch (chunks_.next(bytes)) {
-        case chunk_reader::event::more: return event::more;
-        case chunk_reader::event::data: piece_ = chunks_.piece(); return event::body;
-        case chunk_reader::event::end: state_ = state::complete; return event::end;
+        case http::chunk_reader::event::more: return event::more;
+        case http::chunk_reader::event::data: piece_ = chunks_.piece(); return event::body;
+        case http::chunk_reader::event::end: state_ = state::complete; return event::end;
         default: break;
     }
     refuse("a bad chunk");
@@ -301,4 +302,4 @@ response_reader::event response_reader::take_chunked(std::string_view& bytes) {
     return event::bad;
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

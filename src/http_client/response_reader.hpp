@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 /// Reads one response after the other. What two readers may understand differently is refused rather than interpreted: both
 /// lengths, two that differ, codings other than chunked, folded lines, line ends that are not CRLF, control characters.
@@ -80,7 +80,7 @@ private:
     header_list headers_;
     header_list spare_;  // strings of earlier headers, for their memory
     std::string kept_;   // of a head that came in pieces
-    chunk_reader chunks_;
+    http::chunk_reader chunks_;
     std::string_view piece_;
     const char* why_ = "";
     std::optional<std::chrono::seconds> idle_time_;
@@ -103,4 +103,4 @@ private:
     bool has_coding_ = false;
 };
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -1,6 +1,6 @@
 #include "http_client/transfer.hpp"
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 std::string_view response_view::header(std::string_view lower_case_name) const noexcept {
     for (const auto& [name, value] : *headers) {
@@ -16,4 +16,4 @@ bool response_view::has(std::string_view lower_case_name) const noexcept {
     return false;
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 using header_list = std::vector<std::pair<std::string, std::string>>;
 
@@ -106,4 +106,4 @@ public:
     virtual const std::string& path() const noexcept = 0;
 };
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -8,7 +8,7 @@
 #include <exception>
 #include <utility>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -420,4 +420,4 @@ std::unique_ptr<transfer_pool> transfer_pool::create(std::shared_ptr<loop> on, p
     return make_transfer_pool(std::move(on), std::move(options), connect_tcp);
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

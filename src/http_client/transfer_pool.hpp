@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 /// With a dialer of its own, for tests.
 std::unique_ptr<transfer_pool> make_transfer_pool(std::shared_ptr<loop> on, pool_options options, dialer dial);
@@ -96,4 +96,4 @@ private:
     bool shut_ = false;
 };
 
-}  // namespace keel::http
+}  // namespace keel::http_client

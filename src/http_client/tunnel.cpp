@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 tunnel::tunnel(std::unique_ptr<connection> raw, std::string request, std::size_t max_head, opened done)
     : raw_(std::move(raw)), request_(std::move(request)), reader_(max_head), done_(std::move(done)) {
@@ -80,4 +80,4 @@ void tunnel::on_writable() {
     if (std::string failure = write_request(); !failure.empty()) tell(std::move(failure));
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 /// Asks the proxy with CONNECT; when that has worked, it is a connection like any other, to be started by whoever uses it. May be
 /// closed or destroyed inside any call it makes.
@@ -52,4 +52,4 @@ private:
     connection::listener* user_ = nullptr;
 };
 
-}  // namespace keel::http
+}  // namespace keel::http_client

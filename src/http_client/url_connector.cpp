@@ -12,7 +12,7 @@
 #include <string>
 #include <utility>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -61,10 +61,10 @@ private:
 
 }  // namespace
 
-}  // namespace keel::http
+}  // namespace keel::http_client
 
 namespace keel::inline KEEL_ABI {
 
-server_target::server_target(url where) : connector_(std::make_shared<http::url_connector>(std::move(where))) {}
+server_target::server_target(url where) : connector_(std::make_shared<http_client::url_connector>(std::move(where))) {}
 
 }  // namespace keel

@@ -1,7 +1,6 @@
 #include "http_client/url_parts.hpp"
 
 #include "http/tokens.hpp"
-
 #include "protocol/base64.hpp"
 #include "protocol/uri.hpp"
 
@@ -11,7 +10,7 @@
 #include <charconv>
 #include <stdexcept>
 
-namespace keel::inline KEEL_ABI::http {
+namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
@@ -28,7 +27,7 @@ bool is_name_char(char c) noexcept {
 
 std::string lower(std::string_view text) {
     std::string out(text);
-    for (char& c : out) c = lower(c);
+    for (char& c : out) c = http::lower(c);
     return out;
 }
 
@@ -156,4 +155,4 @@ bool url_parts::is_loopback() const noexcept {
     return IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-}  // namespace keel::http
+}  // namespace keel::http_client

@@ -1,4 +1,4 @@
-#include "number.hpp"
+#include "json/number.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -1,9 +1,9 @@
-#include "arena.hpp"
-#include "container.hpp"
-#include "key_index.hpp"
-#include "number.hpp"
-#include "scan.hpp"
-#include "utf8.hpp"
+#include "json/arena.hpp"
+#include "json/container.hpp"
+#include "json/key_index.hpp"
+#include "json/number.hpp"
+#include "json/scan.hpp"
+#include "json/utf8.hpp"
 
 #include <algorithm>
 #include <bit>

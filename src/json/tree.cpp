@@ -1,7 +1,6 @@
-#include "container.hpp"
-
-#include "key_index.hpp"
-#include "small_stack.hpp"
+#include "json/container.hpp"
+#include "json/key_index.hpp"
+#include "json/small_stack.hpp"
 
 #include <cstring>
 #include <memory>

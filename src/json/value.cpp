@@ -1,4 +1,4 @@
-#include "container.hpp"
+#include "json/container.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -1,7 +1,7 @@
-#include "container.hpp"
-#include "scan.hpp"
-#include "small_stack.hpp"
-#include "utf8.hpp"
+#include "json/container.hpp"
+#include "json/scan.hpp"
+#include "json/small_stack.hpp"
+#include "json/utf8.hpp"
 
 #include <array>
 #include <charconv>

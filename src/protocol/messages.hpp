@@ -9,7 +9,7 @@
 #include "protocol/capabilities.hpp"
 #include "protocol/server_requests.hpp"
 
-#include <keel/context.hpp>
+#include <keel/log_level.hpp>
 #include <keel/types_json.hpp>
 
 #include <cstdint>

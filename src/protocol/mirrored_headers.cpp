@@ -127,36 +127,13 @@ private:
     std::vector<std::string> place_;  // property names and keywords
 };
 
-const json::value* argument_at(const json::value& arguments, const std::vector<std::string>& path) noexcept {
-    const json::value* at = &arguments;
-    for (const std::string& name : path) {
-        at = at->find(name);
-        if (at == nullptr) return nullptr;
-    }
-    return at->is_null() ? nullptr : at;
-}
-
-/// An integer that every JSON reader represents exactly.
-std::optional<std::int64_t> whole_number(const json::value& v) noexcept {
-    std::optional<std::int64_t> n = v.if_int();
-    if (!n && v.type() == json::kind::real) {
-        const double d = *v.if_double();
-        if (d >= -static_cast<double>(largest_integer) && d <= static_cast<double>(largest_integer) &&
-            std::trunc(d) == d) {
-            n = static_cast<std::int64_t>(d);
-        }
-    }
-    if (n && (*n < -largest_integer || *n > largest_integer)) return std::nullopt;
-    return n;
-}
-
 /// "42", "-7", "42.0", "4.2e1": a JSON number. "+42", "0x2a", " 42" and "042" are invalid.
 std::optional<std::int64_t> whole_number_in(std::string_view text) {
     if (text.empty() || text.size() > 32) return std::nullopt;
     if (text.find_first_not_of("0123456789.eE+-") != std::string_view::npos) return std::nullopt;
     json::document document;
     const json::value* v = document.read(text);
-    return v == nullptr ? std::nullopt : whole_number(*v);
+    return v == nullptr ? std::nullopt : mirrored_integer(*v);
 }
 
 /// Compares by the type of the value, not of the schema: a wrong argument type is reported elsewhere.
@@ -167,7 +144,7 @@ std::optional<std::string> problem_of(const std::string& name, const json::value
     } else if (v.is_bool()) {
         same = mirrors(header, *v.if_bool() ? "true" : "false");
     } else if (v.is_number()) {
-        const std::optional<std::int64_t> n = whole_number(v);
+        const std::optional<std::int64_t> n = mirrored_integer(v);
         if (!n) return name + ": the argument is not an integer from -(2^53-1) to 2^53-1";
         const std::optional<std::string> text = decode_mirrored(header);
         same = text && whole_number_in(*text) == n;
@@ -209,6 +186,28 @@ std::variant<std::vector<mirrored_parameter>, mirrored_schema_error> mirrored_pa
     collector c;
     if (!c.walk(input_schema, true)) return mirrored_schema_error{std::move(c.problem)};
     return std::move(c.found);
+}
+
+const json::value* argument_at(const json::value& arguments, const std::vector<std::string>& path) noexcept {
+    const json::value* at = &arguments;
+    for (const std::string& name : path) {
+        at = at->find(name);
+        if (at == nullptr) return nullptr;
+    }
+    return at->is_null() ? nullptr : at;
+}
+
+std::optional<std::int64_t> mirrored_integer(const json::value& v) noexcept {
+    std::optional<std::int64_t> n = v.if_int();
+    if (!n && v.type() == json::kind::real) {
+        const double d = *v.if_double();
+        if (d >= -static_cast<double>(largest_integer) && d <= static_cast<double>(largest_integer) &&
+            std::trunc(d) == d) {
+            n = static_cast<std::int64_t>(d);
+        }
+    }
+    if (n && (*n < -largest_integer || *n > largest_integer)) return std::nullopt;
+    return n;
 }
 
 std::optional<std::string> check_mirrored(const std::vector<mirrored_parameter>& parameters,

@@ -46,6 +46,12 @@ struct mirrored_schema_error {
 std::variant<std::vector<mirrored_parameter>, mirrored_schema_error> mirrored_parameters(
     const json::value& input_schema);
 
+/// The argument at a mirrored_parameter's path. Null if it is absent or JSON null: then the request has no header for it.
+const json::value* argument_at(const json::value& arguments, const std::vector<std::string>& path) noexcept;
+/// The value as an integer from -(2^53-1) to 2^53-1, the range in which every JSON reader is exact; 42.0 is 42. Nullopt for any
+/// other value: headers hold no other numbers.
+std::optional<std::int64_t> mirrored_integer(const json::value& v) noexcept;
+
 struct found_header {
     std::string_view value;  // without surrounding white space
     std::size_t count = 0;   // number of occurrences; 0: missing

@@ -1,7 +1,7 @@
-#include "compiler.hpp"
+#include "schema/compiler.hpp"
 
-#include "keywords.hpp"
-#include "schema_documents.hpp"
+#include "schema/keywords.hpp"
+#include "schema/schema_documents.hpp"
 
 #include <algorithm>
 #include <map>

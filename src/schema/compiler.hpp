@@ -1,6 +1,6 @@
 #pragma once
 
-#include "program.hpp"
+#include "schema/program.hpp"
 
 #include <keel/schema.hpp>
 

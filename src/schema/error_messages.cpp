@@ -1,4 +1,4 @@
-#include "error_messages.hpp"
+#include "schema/error_messages.hpp"
 
 #include <algorithm>
 

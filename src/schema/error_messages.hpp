@@ -2,7 +2,7 @@
 
 // Error messages. Not used while values are valid.
 
-#include "program.hpp"
+#include "schema/program.hpp"
 
 #include <keel/decode_error.hpp>
 

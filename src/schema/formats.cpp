@@ -1,6 +1,6 @@
-#include "formats.hpp"
+#include "schema/formats.hpp"
 
-#include "pattern.hpp"
+#include "schema/pattern.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "keywords.hpp"
+#include "schema/keywords.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 
 // Reads the keywords of one schema. Errors contain the JSON pointer of the keyword.
 
-#include "schema_documents.hpp"
+#include "schema/schema_documents.hpp"
 
 #include <string>
 #include <string_view>

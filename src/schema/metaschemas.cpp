@@ -1,7 +1,7 @@
 // The metaschemas. Keel validates a schema while compiling it and does not need them for that: they are here for
 // schemas that refer to them.
 
-#include "metaschemas.hpp"
+#include "schema/metaschemas.hpp"
 
 #include <array>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "numbers.hpp"
+#include "schema/numbers.hpp"
 
 #include <charconv>
 #include <cmath>

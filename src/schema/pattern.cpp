@@ -1,4 +1,4 @@
-#include "pattern.hpp"
+#include "schema/pattern.hpp"
 
 #include <re2/re2.h>
 

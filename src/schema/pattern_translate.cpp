@@ -1,7 +1,7 @@
 // Translates ECMA-262 to RE2. Every character class is written as explicit ranges, so that RE2's meaning of \s or .
 // does not matter; groups do not capture; the error names a feature that RE2 does not support.
 
-#include "pattern.hpp"
+#include "schema/pattern.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,9 +3,9 @@
 // A compiled schema: nodes that refer to each other by index, with separate rules per type of value. Built once
 // (compiler.cpp), then immutable, and used by any number of threads (runner.cpp).
 
-#include "formats.hpp"
-#include "numbers.hpp"
-#include "pattern.hpp"
+#include "schema/formats.hpp"
+#include "schema/numbers.hpp"
+#include "schema/pattern.hpp"
 
 #include <keel/json.hpp>
 

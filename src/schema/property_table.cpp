@@ -1,6 +1,5 @@
-#include "program.hpp"
-
 #include "json/key_index.hpp"
+#include "schema/program.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
-#include "runner.hpp"
+#include "schema/runner.hpp"
 
-#include "error_messages.hpp"
+#include "schema/error_messages.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "evaluated_marks.hpp"
-#include "program.hpp"
+#include "schema/evaluated_marks.hpp"
+#include "schema/program.hpp"
 
 #include <keel/decode_error.hpp>
 

@@ -1,7 +1,7 @@
 #include <keel/schema.hpp>
 
-#include "compiler.hpp"
-#include "runner.hpp"
+#include "schema/compiler.hpp"
+#include "schema/runner.hpp"
 
 namespace keel::inline KEEL_ABI {
 

@@ -1,7 +1,7 @@
-#include "schema_documents.hpp"
+#include "schema/schema_documents.hpp"
 
-#include "metaschemas.hpp"
-#include "uri.hpp"
+#include "schema/metaschemas.hpp"
+#include "schema/uri.hpp"
 
 #include <algorithm>
 #include <array>

@@ -3,7 +3,7 @@
 // The documents of a schema during compilation: their subschemas, identifiers and anchors, and how references are
 // resolved.
 
-#include "program.hpp"
+#include "schema/program.hpp"
 
 #include <keel/schema.hpp>
 

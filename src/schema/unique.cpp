@@ -1,8 +1,7 @@
 // "uniqueItems" without comparing all pairs.
 
-#include "runner.hpp"
-
 #include "json/key_index.hpp"
+#include "schema/runner.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-#include "uri.hpp"
+#include "schema/uri.hpp"
 
 #include <cstddef>
 #include <optional>

@@ -21,7 +21,7 @@ std::int64_t unix_now(const asking_options& how) {
 /// The point where a handler ends: nothing resumes it but its being stopped.
 class questions::answer_wait final : public detail::wait {
 public:
-    answer_wait() noexcept : wait(detail::waits_for::answer) {}
+    answer_wait() noexcept : wait(detail::waits_for::watcher) {}
     ~answer_wait() = default;
 
     template <class Promise>
@@ -146,7 +146,7 @@ void questions::on_wait() noexcept {
 
 void questions::check_round() {
     check_posted_ = false;
-    if (request_->line().only_awaits_answers()) end_round();
+    if (request_->line().only_awaits_watcher()) end_round();
 }
 
 // Also when something beside the questions goes on for longer than anyone should wait: it runs again with the answers.

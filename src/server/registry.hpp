@@ -4,6 +4,8 @@
 
 #include "protocol/revision.hpp"
 
+#include <keel/json.hpp>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -17,8 +19,6 @@
 #include <unordered_map>
 #include <utility>
 #include <vector>
-
-#include <keel/json.hpp>
 
 namespace keel::inline KEEL_ABI::server_side {
 

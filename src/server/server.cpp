@@ -256,7 +256,7 @@ void server::impl::finish_if_idle() {
 
 // ---- endpoints ----
 
-void server::impl::open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds,
+void server::impl::open(const std::shared_ptr<async::epoll_loop>& on, const endpoint& where, limits bounds,
                         bool drain_is_given, std::function<void()> stdio_ended) {
     if (where.where == endpoint::kind::stdio) {
         keel::stdio wire = open_stdio(*on);
@@ -332,7 +332,7 @@ void server::impl::wait_for_background() {
 
 void server::impl::end_background() {
     std::thread ending;
-    std::shared_ptr<epoll_loop> l;
+    std::shared_ptr<async::epoll_loop> l;
     {
         std::lock_guard lock(mutex);
         ending.swap(background_thread);
@@ -491,11 +491,11 @@ struct start_failure {
 
 void server::start(endpoint where) {
     impl_->begin_serving();
-    std::shared_ptr<epoll_loop> on;
+    std::shared_ptr<async::epoll_loop> on;
     {
         std::lock_guard lock(impl_->mutex);
         if (!impl_->background) {
-            impl_->background = epoll_loop::create();
+            impl_->background = async::epoll_loop::create();
             impl_->background_thread = std::thread([l = impl_->background] {
                 l->run();
                 l->end();

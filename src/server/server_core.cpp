@@ -5,11 +5,11 @@
 
 #include <keel/types_json.hpp>
 
-#include <algorithm>
-#include <climits>
-
 #include <poll.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <climits>
 
 namespace keel::inline KEEL_ABI::server_side {
 
@@ -150,13 +150,13 @@ const std::string& server_core::audience() const noexcept {
     return options.asking.audience.empty() ? about.name : options.asking.audience;
 }
 
-std::shared_ptr<worker_pool> server_core::workers() {
+std::shared_ptr<async::worker_pool> server_core::workers() {
     std::lock_guard lock(mutex_);
-    if (!workers_) workers_ = std::make_shared<worker_pool>(options.worker_threads);
+    if (!workers_) workers_ = std::make_shared<async::worker_pool>(options.worker_threads);
     return workers_;
 }
 
-std::shared_ptr<worker_pool> server_core::started_workers() const {
+std::shared_ptr<async::worker_pool> server_core::started_workers() const {
     std::lock_guard lock(mutex_);
     return workers_;
 }

@@ -82,9 +82,9 @@ public:
     }
 
     /// Threads for handlers that may block; started when first used.
-    std::shared_ptr<worker_pool> workers();
+    std::shared_ptr<async::worker_pool> workers();
     /// The pool, if there is one already.
-    std::shared_ptr<worker_pool> started_workers() const;
+    std::shared_ptr<async::worker_pool> started_workers() const;
 
     void log(log_level level, std::string_view text) const noexcept;
     /// What a peer can make us say, and say again: no more than so many a second (J6).
@@ -109,7 +109,7 @@ private:
     mutable std::once_flag sealer_once_;
     mutable std::unique_ptr<const state_sealer> sealer_;
     server_side::spent_states spent_states_;
-    std::shared_ptr<worker_pool> workers_;
+    std::shared_ptr<async::worker_pool> workers_;
     std::string modern_tail_;
     std::string server_info_member_;
     std::optional<log_level> fallback_log_;

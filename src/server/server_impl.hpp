@@ -47,7 +47,7 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
 
     /// Opens an endpoint on a loop, whose thread calls this. Throws when the address cannot be used.
     /// `stdio_ended` is called when the client on standard input and output is gone.
-    void open(const std::shared_ptr<epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given,
+    void open(const std::shared_ptr<async::epoll_loop>& on, const endpoint& where, limits bounds, bool drain_is_given,
               std::function<void()> stdio_ended = {});
 
     /// `keep` is held until each session has ended.
@@ -112,7 +112,7 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     std::vector<std::function<detail::started_state()>> start_hooks;
     std::vector<std::function<void()>> stop_hooks;
 
-    std::shared_ptr<epoll_loop> background;
+    std::shared_ptr<async::epoll_loop> background;
     std::thread background_thread;
 
 private:

@@ -4,18 +4,21 @@
 #include "transport/descriptor.hpp"
 #include "transport/fd_connection.hpp"
 
-#include <csignal>
-
 #include <spawn.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <csignal>
 
 extern char** environ;
 
 namespace keel::inline KEEL_ABI {
 
 namespace {
+
+using async::reactor;
+using async::reactor_of;
 
 using transport::descriptor;
 using transport::duplicate;

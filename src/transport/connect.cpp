@@ -10,6 +10,10 @@
 
 namespace keel::inline KEEL_ABI {
 
+using async::reactor;
+using async::reactor_of;
+using async::worker_pool;
+
 using namespace transport;
 
 namespace {

@@ -7,6 +7,8 @@ namespace keel::inline KEEL_ABI::transport {
 
 namespace {
 
+using async::reactor;
+
 std::string text_of(int error) { return std::generic_category().message(error); }
 
 bool is_socket_descriptor(int fd) noexcept {

@@ -23,9 +23,10 @@ namespace keel::inline KEEL_ABI::transport {
 class fd_connection final : public connection {
 public:
     /// `closed` is called once, after the descriptors have been closed.
-    fd_connection(reactor&, descriptor input, descriptor output, std::string name, std::function<void()> closed = {});
+    fd_connection(async::reactor&, descriptor input, descriptor output, std::string name,
+                  std::function<void()> closed = {});
     /// One socket for both directions.
-    fd_connection(reactor&, descriptor socket, std::string name, std::function<void()> closed = {});
+    fd_connection(async::reactor&, descriptor socket, std::string name, std::function<void()> closed = {});
     ~fd_connection() override;
 
     void start(listener&) override;
@@ -37,7 +38,7 @@ public:
     std::string describe() const override { return name_; }
 
 private:
-    struct end final : reactor::watcher {
+    struct end final : async::reactor::watcher {
         using handler = void (fd_connection::*)(unsigned);
         end(fd_connection& c, handler h, descriptor d) noexcept;
         void on_ready(unsigned events) override { (owner.*on_event)(events); }
@@ -46,8 +47,7 @@ private:
         handler on_event;
         descriptor fd;
         bool is_socket = false;
-        std::unique_ptr<reactor::watch>
-            watch;  // null: epoll does not support the descriptor, or it is no longer watched
+        std::unique_ptr<async::reactor::watch> watch;  // null: not supported by epoll, or no longer watched
     };
 
     bool duplex() const noexcept { return !output_; }
@@ -61,7 +61,7 @@ private:
     void fail(const std::string& cause);
     std::string cause_of_hang_up() noexcept;
 
-    std::shared_ptr<reactor> reactor_;
+    std::shared_ptr<async::reactor> reactor_;
     end input_;
     std::optional<end> output_;  // empty: input_ is a socket for both directions
     std::string name_;

@@ -13,6 +13,9 @@ namespace keel::inline KEEL_ABI {
 
 namespace {
 
+using async::reactor;
+using async::reactor_of;
+
 using namespace transport;
 
 // Wait after the process ran out of descriptors: the system does not notify when one is free again.

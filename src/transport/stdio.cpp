@@ -18,6 +18,9 @@ namespace keel::inline KEEL_ABI {
 
 namespace {
 
+using async::reactor;
+using async::reactor_of;
+
 using transport::descriptor;
 using transport::duplicate;
 using transport::throw_errno;

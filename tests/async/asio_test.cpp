@@ -267,7 +267,7 @@ TEST_CASE("a task on a loop of its own thread awaits operations of an io_context
     asio::io_context context;
     auto guard = asio::make_work_guard(context);
     std::thread io([&] { context.run(); });
-    auto l = epoll_loop::create();
+    auto l = async::epoll_loop::create();
     unix_socket a(context);
     unix_socket b(context);
     asio::local::connect_pair(a, b);

@@ -1,6 +1,6 @@
 // A task that is given up after a while, or when a token says so.
 
-#include "async/bounded.hpp"
+#include "async/timeout.hpp"
 #include "support/manual_loop.hpp"
 #include "support/real_loops.hpp"
 
@@ -15,7 +15,7 @@
 
 using namespace keel;
 using namespace std::chrono_literals;
-using detail::bounded_run;
+using async::timed_run;
 using test::manual_loop;
 
 namespace {
@@ -43,7 +43,7 @@ struct waiting_task {
 };
 
 /// Awaits it and says what came of it: "7", "cancelled", "late cancelled", …
-task<std::string> outcome_of(bounded_run<int>& run) {
+task<std::string> outcome_of(async::timed_run<int>& run) {
     std::string text;
     try {
         text = std::to_string(co_await run);
@@ -52,13 +52,13 @@ task<std::string> outcome_of(bounded_run<int>& run) {
     } catch (const std::exception& e) {
         text = e.what();
     }
-    if (run.how() == given_up::late) text = "late " + text;
-    if (run.how() == given_up::stopped) text = "stopped " + text;
+    if (run.reason() == async::abandon_reason::timeout) text = "late " + text;
+    if (run.reason() == async::abandon_reason::stop_token) text = "stopped " + text;
     co_return text;
 }
 
 task<std::string> bounded(task<int> work, duration bound, std::stop_token stop = {}) {
-    bounded_run<int> run(std::move(work), bound, std::move(stop));
+    async::timed_run<int> run(std::move(work), bound, std::move(stop));
     co_return co_await outcome_of(run);
 }
 
@@ -228,11 +228,11 @@ TEST_CASE(
         while (tasks.size() < 5) {
             tasks.push_back(std::make_unique<waiting_task>());
             tasks.back()->stubborn = true;
-            bounded_run<int> run(tasks.back()->run(), 1s, {});
+            async::timed_run<int> run(tasks.back()->run(), 1s, {});
             try {
                 values += co_await run;
             } catch (const cancelled&) {
-                co_return run.how() == given_up::no ? "cancelled" : "given up";
+                co_return run.reason() == async::abandon_reason::none ? "cancelled" : "given up";
             }
         }
         co_return "not cancelled";

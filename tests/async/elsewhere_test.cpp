@@ -1,6 +1,6 @@
 // A task that runs on another loop than the one it is awaited on.
 
-#include "async/elsewhere.hpp"
+#include "async/run_on_loop.hpp"
 #include "support/gate.hpp"
 #include "support/manual_loop.hpp"
 #include "support/real_loops.hpp"
@@ -60,7 +60,7 @@ struct two_loops {
 
 /// A loop on a thread of its own.
 struct loop_thread {
-    std::shared_ptr<epoll_loop> loop = epoll_loop::create();
+    std::shared_ptr<async::epoll_loop> loop = async::epoll_loop::create();
     std::thread thread{[l = loop] { l->run(); }};
     void stop() {
         if (!thread.joinable()) return;
@@ -75,8 +75,8 @@ struct loop_thread {
 
 TEST_CASE("what a task on another loop returns or throws comes home") {
     two_loops l;
-    started value(*l.home, run_on(l.there, say("hello")));
-    started failure(*l.home, run_on(l.there, fail()));
+    started value(*l.home, async::run_on_loop(l.there, say("hello")));
+    started failure(*l.home, async::run_on_loop(l.there, fail()));
     CHECK(value.text == "running");
     l.run();
     CHECK(value.text == "hello");
@@ -85,7 +85,7 @@ TEST_CASE("what a task on another loop returns or throws comes home") {
 
 TEST_CASE("on the same loop it is a plain await: no turn passes") {
     two_loops l;
-    started s(*l.home, run_on<std::string>(l.home, say("here")));
+    started s(*l.home, async::run_on_loop<std::string>(l.home, say("here")));
     CHECK(s.text == "here");
     CHECK(l.home->ready() == 0);
 }
@@ -98,7 +98,7 @@ TEST_CASE("each side runs on its own loop") {
         co_await yield();
         co_return "done";
     };
-    started s(*l.home, run_on(l.there, work()));
+    started s(*l.home, async::run_on_loop(l.there, work()));
     l.home->run();
     CHECK(!inside);
     l.there->run();
@@ -122,7 +122,7 @@ TEST_CASE("cancelled: the task is, it cleans up, and then the wait ends") {
         co_await cleanup;
         throw cancelled();
     };
-    started s(*l.home, run_on(l.there, work()));
+    started s(*l.home, async::run_on_loop(l.there, work()));
     l.run();
     s.line.stop();
     CHECK(!stopped);  // that loop has not come to it
@@ -141,7 +141,7 @@ TEST_CASE("cancelled before the other loop has come to it: the task is cancelled
         co_await never;
         co_return "went on";
     };
-    started s(*l.home, run_on(l.there, work()));
+    started s(*l.home, async::run_on_loop(l.there, work()));
     s.line.stop();
     l.run();
     CHECK(s.text == "cancelled");
@@ -149,7 +149,7 @@ TEST_CASE("cancelled before the other loop has come to it: the task is cancelled
 
 TEST_CASE("cancelled when the result is on its way: it is not lost") {
     two_loops l;
-    started s(*l.home, run_on(l.there, say("in time")));
+    started s(*l.home, async::run_on_loop(l.there, say("in time")));
     l.there->run();
     s.line.stop();
     l.run();
@@ -163,7 +163,7 @@ TEST_CASE(
     int calls = 0;
     auto again_and_again = [&]() -> task<std::string> {
         for (;;) {
-            std::string said = co_await run_on(l.there, say("x"));
+            std::string said = co_await async::run_on_loop(l.there, say("x"));
             ++calls;
         }
     };
@@ -180,7 +180,8 @@ TEST_CASE("cancelled before it begins: nothing is posted") {
     detail::activity line(*l.home);
     line.stop();
     bool ended = false;
-    detail::start(line, run_on(l.there, say("x")), [&](detail::outcome<std::string> o) { ended = o.index() == 0; });
+    detail::start(line, async::run_on_loop(l.there, say("x")),
+                  [&](detail::outcome<std::string> o) { ended = o.index() == 0; });
     CHECK(ended);
     CHECK(l.there->ready() == 0);
 }
@@ -188,7 +189,7 @@ TEST_CASE("cancelled before it begins: nothing is posted") {
 TEST_CASE("D3: the other loop has ended: the wait ends at once") {
     two_loops l;
     l.there->end();
-    started s(*l.home, run_on(l.there, say("x")));
+    started s(*l.home, async::run_on_loop(l.there, say("x")));
     CHECK(s.text == "connection closed");
     l.run();
     CHECK(s.text == "connection closed");
@@ -197,7 +198,7 @@ TEST_CASE("D3: the other loop has ended: the wait ends at once") {
 
 TEST_CASE("D1: the other loop ends before it has come to the task: the wait ends") {
     two_loops l;
-    started s(*l.home, run_on(l.there, say("x")));
+    started s(*l.home, async::run_on_loop(l.there, say("x")));
     l.there->end();
     l.run();
     CHECK(s.text == "connection closed");
@@ -220,7 +221,7 @@ TEST_CASE(
             went_on = true;
             co_return "late";
         };
-        started s(*l.home, run_on(l.there, work()));
+        started s(*l.home, async::run_on_loop(l.there, work()));
         l.run();
         if (cancelled_before) s.line.stop();
         l.run();
@@ -238,8 +239,8 @@ TEST_CASE(
 
 TEST_CASE("a wait for another loop leaves no timer behind on either") {
     two_loops l;
-    started value(*l.home, run_on(l.there, say("x")));
-    started failure(*l.home, run_on(l.there, fail()));
+    started value(*l.home, async::run_on_loop(l.there, say("x")));
+    started failure(*l.home, async::run_on_loop(l.there, fail()));
     l.run();
     CHECK(value.text == "x");
     CHECK(l.home->timers() == 0);
@@ -262,7 +263,7 @@ TEST_CASE("G4: the loop at home ends: the wait ends with it, and the task is can
         co_return "";
     };
     auto waits = [&](std::shared_ptr<int> held) -> task<std::string> {
-        std::string text = co_await run_on(l.there, work());
+        std::string text = co_await async::run_on_loop(l.there, work());
         co_return text + std::to_string(*held);
     };
     started s(*l.home, waits(std::move(alive)));
@@ -278,7 +279,7 @@ TEST_CASE("G4: the loop at home ends: the wait ends with it, and the task is can
 
 TEST_CASE("G4: the loop at home ends with the result on its way: the wait ends all the same") {
     two_loops l;
-    started s(*l.home, run_on(l.there, say("x")));
+    started s(*l.home, async::run_on_loop(l.there, say("x")));
     l.there->run();
     l.home->end();
     CHECK(s.text == "cancelled");
@@ -287,14 +288,14 @@ TEST_CASE("G4: the loop at home ends with the result on its way: the wait ends a
 TEST_CASE("G4: a task that goes on when its loop has ended does not begin anything elsewhere") {
     two_loops l;
     l.home->end();
-    started s(*l.home, run_on(l.there, say("x")));
+    started s(*l.home, async::run_on_loop(l.there, say("x")));
     CHECK(s.text == "cancelled");
     CHECK(l.there->ready() == 0);
 }
 
 TEST_CASE("G4: the loop at home is gone when the task ends") {
     loop_thread there;
-    auto home = epoll_loop::create();
+    auto home = async::epoll_loop::create();
     test::thread_gate begun;
     event* later = nullptr;
     auto work = [&]() -> task<std::string> {
@@ -304,7 +305,7 @@ TEST_CASE("G4: the loop at home is gone when the task ends") {
         co_await mine;
         co_return "x";
     };
-    started s(*home, run_on(std::shared_ptr<loop>(there.loop), work()));
+    started s(*home, async::run_on_loop(std::shared_ptr<loop>(there.loop), work()));
     begun.pass();
     home->end();
     home.reset();
@@ -332,7 +333,7 @@ TEST_CASE("many waits between two threads, half of them cancelled: each ends onc
             co_return "fine";
         };
         home.loop->post([&, o, work] {
-            detail::start(o->line, run_on(std::shared_ptr<loop>(there.loop), work(there.loop.get())),
+            detail::start(o->line, async::run_on_loop(std::shared_ptr<loop>(there.loop), work(there.loop.get())),
                           [&, o](detail::outcome<std::string> r) {
                               if (!home.loop->here()) ++strange;
                               if (r.index() == 0) {
@@ -368,7 +369,7 @@ TEST_CASE("a loop that ends while others wait for tasks on it that have not begu
         for (int i = 0; i < many; ++i) {
             auto o = std::make_shared<one>(*home.loop);
             home.loop->post([&, o] {
-                detail::start(o->line, run_on(std::shared_ptr<loop>(there.loop), say("x")),
+                detail::start(o->line, async::run_on_loop(std::shared_ptr<loop>(there.loop), say("x")),
                               [&, o](detail::outcome<std::string>) {
                                   if (++ended == many) all.open();
                               });

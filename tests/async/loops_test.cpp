@@ -130,7 +130,7 @@ TEST_CASE("F4: a thread that posts after its io_context was destroyed is told no
 
 TEST_CASE("an io_context run by several threads runs one piece of a loop's work at a time") {
     boost::asio::io_context context;
-    auto l = asio_loop::create(context);
+    auto l = async::asio_loop::create(context);
     int unlocked = 0;  // TSan and the count below would see two at once
     std::atomic<int> inside = 0;
     std::atomic<bool> overlapped = false;
@@ -151,7 +151,7 @@ TEST_CASE("an io_context run by several threads runs one piece of a loop's work 
 
 TEST_CASE("a stopped timer does not keep an io_context from ending") {
     boost::asio::io_context context;
-    auto l = asio_loop::create(context);
+    auto l = async::asio_loop::create(context);
     loop::timer t = l->start_timer(l->now() + 1h, [] {});
     l->stop_timer(t);
     context.run();  // returns
@@ -159,7 +159,7 @@ TEST_CASE("a stopped timer does not keep an io_context from ending") {
 }
 
 TEST_CASE("an epoll loop runs until it is stopped, from any thread, and can run again") {
-    auto l = epoll_loop::create();
+    auto l = async::epoll_loop::create();
     for (int round = 0; round < 100; ++round) {
         bool ran = false;
         std::thread stopper([&] {
@@ -176,7 +176,7 @@ TEST_CASE("an epoll loop runs until it is stopped, from any thread, and can run 
 
 namespace {
 
-struct counting final : reactor::watcher {
+struct counting final : async::reactor::watcher {
     unsigned seen = 0;
     int calls = 0;
     void on_ready(unsigned events) override {
@@ -206,13 +206,13 @@ TEST_CASE_TEMPLATE("a watch tells what is wanted and only that, and falls silent
     REQUIRE(::write(s.fds[1], "x", 1) == 1);
     on.poll();
     CHECK(who.calls == 0);
-    w->want(reactor::readable);
+    w->want(async::reactor::readable);
     on.until([&] { return who.calls >= 2; });  // again and again while it lasts
-    CHECK(who.seen == reactor::readable);
-    w->want(reactor::writable);
+    CHECK(who.seen == async::reactor::readable);
+    w->want(async::reactor::writable);
     who.seen = 0;
     on.until([&] { return who.seen != 0; });
-    CHECK(who.seen == reactor::writable);
+    CHECK(who.seen == async::reactor::writable);
     w.reset();
     who.calls = 0;
     on.poll();
@@ -228,7 +228,7 @@ TEST_CASE_TEMPLATE("a hang-up is told without being asked for, and does not spin
     auto w = on.loop().watch_descriptor(ends[1], who);
     ::close(ends[0]);
     on.until([&] { return who.calls > 0; });
-    CHECK(who.seen == reactor::broken);
+    CHECK(who.seen == async::reactor::broken);
     on.poll();
     CHECK(who.calls == 1);
     w.reset();
@@ -238,21 +238,21 @@ TEST_CASE_TEMPLATE("a hang-up is told without being asked for, and does not spin
 TEST_CASE_TEMPLATE("a watch may end itself and others while events are being told", On, on_epoll, on_asio,
                    on_asio_strand) {
     On on;
-    struct killer final : reactor::watcher {
-        std::vector<std::unique_ptr<reactor::watch>>* all = nullptr;
+    struct killer final : async::reactor::watcher {
+        std::vector<std::unique_ptr<async::reactor::watch>>* all = nullptr;
         int calls = 0;
         void on_ready(unsigned) override {
             ++calls;
             all->clear();
         }
     } who;
-    std::vector<std::unique_ptr<reactor::watch>> watches;
+    std::vector<std::unique_ptr<async::reactor::watch>> watches;
     who.all = &watches;
     std::vector<std::unique_ptr<socket_pair>> sockets;
     for (int i = 0; i < 10; ++i) {
         sockets.push_back(std::make_unique<socket_pair>());
         watches.push_back(on.loop().watch_descriptor(sockets.back()->fds[0], who));
-        watches.back()->want(reactor::readable);
+        watches.back()->want(async::reactor::readable);
         REQUIRE(::write(sockets.back()->fds[1], "x", 1) == 1);
     }
     on.until([&] { return who.calls > 0; });
@@ -263,14 +263,14 @@ TEST_CASE_TEMPLATE("a watch may end itself and others while events are being tol
 TEST_CASE_TEMPLATE("a watch may outlive the end of its loop", On, on_epoll, on_asio, on_asio_strand) {
     socket_pair s;
     counting who;
-    std::unique_ptr<reactor::watch> w;
+    std::unique_ptr<async::reactor::watch> w;
     {
         On on;
         w = on.loop().watch_descriptor(s.fds[0], who);
-        w->want(reactor::readable);
+        w->want(async::reactor::readable);
         on.loop().end();
     }
-    w->want(reactor::readable);
+    w->want(async::reactor::readable);
     w.reset();
     CHECK(who.calls == 0);
 }
@@ -288,7 +288,7 @@ TEST_CASE("files and devices that are always ready cannot be watched") {
 
 TEST_CASE("the timer heap behaves like a sorted list under random starts and stops") {
     std::mt19937 random(7);
-    timer_heap heap;
+    async::timer_heap heap;
     std::map<std::pair<time_point, std::uint64_t>, loop::timer> model;  // by time, then by order of starting
     std::uint64_t order = 0;
     std::uint64_t fired = 0;

@@ -15,7 +15,7 @@ using namespace keel;
 using namespace std::chrono_literals;
 
 TEST_CASE("threads are made when they are needed, and no more than allowed") {
-    worker_pool pool(3);
+    async::worker_pool pool(3);
     CHECK(pool.threads() == 0);
     std::promise<void> gate;
     std::shared_future<void> open = gate.get_future().share();
@@ -42,7 +42,7 @@ TEST_CASE("F4: a thread that stays blocked is left behind when the bound has pas
     std::promise<void> finished;
     auto held = std::make_shared<int>(0);
     {
-        worker_pool pool(2);
+        async::worker_pool pool(2);
         std::promise<void> begun;
         pool.submit([&begun, open = gate.get_future().share(), done = &finished, held] {
             begun.set_value();
@@ -61,7 +61,7 @@ TEST_CASE("F4: a thread that stays blocked is left behind when the bound has pas
 }
 
 TEST_CASE("shutting down waits for work that ends in time and drops what has not begun") {
-    worker_pool pool(1);
+    async::worker_pool pool(1);
     std::promise<void> begun;
     std::promise<void> gate;
     std::atomic<bool> ended = false;
@@ -88,7 +88,7 @@ TEST_CASE("shutting down waits for work that ends in time and drops what has not
 
 TEST_CASE("F1: what work throws does not end the process, the thread lives on, and it is told") {
     std::promise<std::string> told;
-    worker_pool pool(1, [&](std::exception_ptr e) {
+    async::worker_pool pool(1, [&](std::exception_ptr e) {
         try {
             std::rethrow_exception(e);
         } catch (const std::exception& x) {
@@ -118,7 +118,7 @@ TEST_CASE("F1: what work throws does not end the process, the thread lives on, a
 #endif
 #ifndef KEEL_TEST_NO_PTHREAD_EXIT
 TEST_CASE("forced unwinding ends a thread, and another takes its place") {
-    worker_pool pool(1);
+    async::worker_pool pool(1);
     pool.submit([] { ::pthread_exit(nullptr); });
     while (pool.threads() != 0) std::this_thread::yield();
     CHECK(pool.busy() == 0);

@@ -1,7 +1,7 @@
 #include "counter.hpp"
 
 #include <keel/async.hpp>
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <map>
 #include <mutex>

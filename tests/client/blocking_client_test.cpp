@@ -67,7 +67,7 @@ struct running_loop {
         runner.join();
         on->end();
     }
-    std::shared_ptr<epoll_loop> on = epoll_loop::create();
+    std::shared_ptr<async::epoll_loop> on = async::epoll_loop::create();
     std::thread runner{[this] { on->run(); }};
 };
 
@@ -227,13 +227,13 @@ TEST_CASE("a client that was taken over works on its loop, which another thread 
 }
 
 TEST_CASE("nobody waits for a loop that has ended") {
-    auto on = epoll_loop::create();
+    auto on = async::epoll_loop::create();
     auto work = []() -> task<int> { co_return 1; };
     on->end();
     CHECK_THROWS_AS(detail::wait_for(std::shared_ptr<loop>(on), work()), error);
 
     // Nobody runs this one: it ends with the task in its queue, or before the task comes. Either way the wait is over.
-    auto other = epoll_loop::create();
+    auto other = async::epoll_loop::create();
     std::jthread waiter([&] { CHECK_THROWS_AS(detail::wait_for(std::shared_ptr<loop>(other), work()), error); });
     other->end();
 }
@@ -267,7 +267,7 @@ TEST_CASE("D1, G4: a loop that ends with a task under way tells the thread that 
     for (bool bounded : {false, true}) {
         event later;
         test::thread_gate begun;
-        std::shared_ptr<epoll_loop> on = epoll_loop::create();
+        std::shared_ptr<async::epoll_loop> on = async::epoll_loop::create();
         std::thread runner([on] {
             on->run();
             on->end();

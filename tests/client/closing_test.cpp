@@ -127,7 +127,7 @@ TEST_CASE("C4: a server that goes in the middle of the opening: connecting fails
         client_options options;
         options.mode = protocol_mode::legacy;
         client_under_test t(options);
-        t.connector->epitaph = "it exited with status 3";
+        t.connector->exit_description = "it exited with status 3";
         if (when == 0) t.connector->on_connect = [](script& s) { s.eof(); };
         outcome_of_task& o = t.run(t.client->connect());
         if (when == 1) {

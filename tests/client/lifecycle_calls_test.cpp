@@ -18,7 +18,7 @@ TEST_CASE("D1: however the connection ends, a hundred calls end once, with the c
             };
             client_under_test t(options);
             t.connect(version);
-            t.connector->epitaph = "it exited with status 3";
+            t.connector->exit_description = "it exited with status 3";
             for (int i = 0; i < 100; ++i) calls.push_back(&t.run(t.client->call_tool("x")));
             if (how == 0) t.wire().eof();
             if (how == 1) t.wire().fail_read(ECONNRESET);

@@ -179,7 +179,7 @@ TEST_CASE(
 
 TEST_CASE("D16, G4: a question for which no thread is to be had fails; its task can be cancelled ever after") {
     auto loop = std::make_shared<manual_loop>();
-    worker_pool pool(1);
+    async::worker_pool pool(1);
     auto ask = [&]() -> task<int> {
         client_side::on_worker<int> answer(pool, loop, [] { return 1; });
         int n = co_await answer;

@@ -36,7 +36,7 @@ private:
                                         client_side::link_user& user) override {
             return inside_->open(std::move(on), bounds, user);
         }
-        std::string epitaph() const override { return inside_->epitaph(); }
+        std::string exit_description() const override { return inside_->exit_description(); }
         task<void> ended() override {
             auto keep = go_;
             if (keep) co_await *keep;

@@ -30,7 +30,7 @@ namespace {
 /// Awaits a task on a loop of this thread.
 template <class T>
 std::string outcome_of(task<T> work) {
-    auto here = epoll_loop::create();
+    auto here = async::epoll_loop::create();
     detail::activity line(*here);
     std::string text;
     here->post([&] {
@@ -321,7 +321,7 @@ TEST_CASE("D7: a token that is fired on any thread gives the call up") {
 
 TEST_CASE(
     "F4, J3: a function on a thread that ends when nobody waits for it any more does not keep the client's loop") {
-    worker_pool pool(1);
+    async::worker_pool pool(1);
     thread_gate held;
     std::weak_ptr<manual_loop> watched;
     {

@@ -56,7 +56,7 @@ TEST_CASE("D1: every call that waits fails once, with what is known of the end, 
     options.on_disconnected = [&](const disconnection& d) { order.push_back("disconnected " + d.cause); };
     client_under_test t(options);
     t.connect("2025-11-25");
-    t.connector->epitaph = "it exited with status 3";
+    t.connector->exit_description = "it exited with status 3";
     std::vector<outcome_of_task*> calls;
     for (int i = 0; i < 100; ++i) calls.push_back(&t.run(t.client->call_tool("x")));
     t.wire().eof();

@@ -12,8 +12,8 @@ namespace keel::test {
 class web_connector final : public client_side::connector {
 public:
     task<std::unique_ptr<client_side::link>> connect(std::shared_ptr<loop> on, client_side::link_settings) override {
-        co_return std::make_unique<http::http_link>(std::move(on), std::make_unique<fake_pool>(requests),
-                                                    http::http_link_options{});
+        co_return std::make_unique<http_client::http_link>(std::move(on), std::make_unique<fake_pool>(requests),
+                                                           http_client::http_link_options{});
     }
     bool is_http() const noexcept override { return true; }
     std::string describe() const override { return "the web"; }

@@ -326,7 +326,7 @@ TEST_CASE("changes from one thread are heard on the loop of another, each of the
         while (std::optional<change> c = co_await from.next()) into.insert(shown(c));
         thread = std::this_thread::get_id();
     };
-    auto loop = epoll_loop::create();
+    auto loop = async::epoll_loop::create();
     bool ended = false;
     detail::activity line(*loop);
     detail::start(line, listen(user, heard, on), [&](detail::outcome<void>) { ended = true; });
@@ -348,7 +348,7 @@ TEST_CASE(
         std::atomic<int> stops = 0;
         state->set_on_stop([&] { ++stops; });
         subscription user(state);
-        auto loop = epoll_loop::create();
+        auto loop = async::epoll_loop::create();
         bool ended = false;
         detail::activity line(*loop);
         auto listen = [](subscription& from) -> task<void> {

@@ -61,7 +61,7 @@ class CommandLine(kp.DriveTest):
         done = run("demo", "--stdio", "--stdio", data=kp.line(request(1, "ping")))
         self.assertEqual(done.returncode, 2)
         self.assertEqual(done.stdout, b"")
-        self.assertIn("--stdio can be given once", done.stderr.decode())
+        self.assertIn("--stdio may be given only once", done.stderr.decode())
 
     def test_stdio_is_the_default(self):
         """Without an endpoint option, stdio is served."""

@@ -61,7 +61,7 @@ TEST_CASE("a transfer that has left is cancelled by closing its connection, and 
 TEST_CASE("a transfer may be cancelled from inside any of its calls") {
     exchange x;
     heard h;
-    http::transfer_pool::id id = 0;
+    http_client::transfer_pool::id id = 0;
     auto cancel = [&] { x.pool->cancel(id); };
     std::string body;
     SUBCASE("response") { h.at_response = cancel; }
@@ -82,7 +82,7 @@ TEST_CASE("a transfer may be cancelled from inside any of its calls") {
 TEST_CASE("cancelling at the end, or when it is all over, is nothing") {
     exchange x;
     heard h;
-    http::transfer_pool::id id = 0;
+    http_client::transfer_pool::id id = 0;
     h.at_end = [&] { x.pool->cancel(id); };
     id = x.start(h);
     x.feed(0, exchange::ok());
@@ -191,7 +191,7 @@ TEST_CASE("a paused transfer is not read") {
 TEST_CASE("a transfer that pauses itself in the middle of what was read gets the rest later") {
     exchange x;
     heard h;
-    http::transfer_pool::id id = 0;
+    http_client::transfer_pool::id id = 0;
     h.at_response = [&] { x.pool->pause(id, true); };
     h.at_body = [&] { x.pool->pause(id, true); };
     id = x.start(h);
@@ -272,7 +272,7 @@ TEST_CASE("many transfers in any order of events: each has one outcome") {
         exchange x({.max_connections = 3}, seed);
         std::mt19937_64 random(seed);
         std::vector<heard> all(30);
-        std::vector<http::transfer_pool::id> ids(all.size());
+        std::vector<http_client::transfer_pool::id> ids(all.size());
         std::vector<bool> cancelled(all.size());
         for (std::size_t i = 0; i != all.size(); ++i) ids[i] = x.pool->start(exchange::post(), all[i]);
         for (int turn = 0; turn != 400; ++turn) {

@@ -23,9 +23,9 @@ namespace keel::test {
 using namespace std::chrono_literals;
 
 /// What a user hears of one transfer. It must be the one outcome at most, and nothing behind it.
-class heard final : public http::transfer_user {
+class heard final : public http_client::transfer_user {
 public:
-    void on_response(const http::response_view& r) override {
+    void on_response(const http_client::response_view& r) override {
         CHECK(outcome.empty());
         CHECK(status == 0);
         status = r.status;
@@ -46,20 +46,20 @@ public:
         outcome = "end";
         if (at_end) at_end();
     }
-    void on_failure(http::transfer_failure what, std::string_view reason) override {
+    void on_failure(http_client::transfer_failure what, std::string_view reason) override {
         CHECK(outcome.empty());
         CHECK(!reason.empty());
         switch (what) {
-            case http::transfer_failure::not_sent: outcome = "not_sent"; break;
-            case http::transfer_failure::lost: outcome = "lost"; break;
-            case http::transfer_failure::malformed: outcome = "malformed"; break;
+            case http_client::transfer_failure::not_sent: outcome = "not_sent"; break;
+            case http_client::transfer_failure::lost: outcome = "lost"; break;
+            case http_client::transfer_failure::malformed: outcome = "malformed"; break;
         }
         why = reason;
         if (at_end) at_end();
     }
 
     int status = 0;
-    http::header_list headers;
+    http_client::header_list headers;
     std::string body;
     std::size_t pieces = 0;
     std::string outcome;
@@ -93,7 +93,7 @@ private:
 
 class exchange {
 public:
-    explicit exchange(http::pool_options options = {}, std::uint64_t seed = 0)
+    explicit exchange(http_client::pool_options options = {}, std::uint64_t seed = 0)
         : loop(seed == 0 ? std::make_shared<manual_loop>() : std::make_shared<manual_loop>(seed)) {
         if (options.url.empty()) options.url = "http://127.0.0.1:8848/mcp";
         if (!options.environment) {
@@ -105,8 +105,8 @@ public:
             };
         }
         options.report = [this](std::string_view line) { reports.emplace_back(line); };
-        pool = http::make_transfer_pool(loop, std::move(options),
-                                        [this](keel::loop&, tcp_address to) { return dial(this, std::move(to)); });
+        pool = http_client::make_transfer_pool(
+            loop, std::move(options), [this](keel::loop&, tcp_address to) { return dial(this, std::move(to)); });
     }
 
     std::shared_ptr<manual_loop> loop;
@@ -118,15 +118,17 @@ public:
     std::deque<held_dial*> held;
     std::string dial_failure;  // not empty: every attempt ends with this
     std::function<void(script&)> prepare;
-    std::unique_ptr<http::transfer_pool> pool;
+    std::unique_ptr<http_client::transfer_pool> pool;
 
-    static http::outgoing post(std::string body = "{}") { return {.path = {}, .headers = {}, .body = std::move(body)}; }
-    static http::outgoing get(std::string path = {}) {
+    static http_client::outgoing post(std::string body = "{}") {
+        return {.path = {}, .headers = {}, .body = std::move(body)};
+    }
+    static http_client::outgoing get(std::string path = {}) {
         return {.method = "GET", .path = std::move(path), .headers = {}, .body = {}};
     }
 
     /// Starts, and runs what can run.
-    http::transfer_pool::id start(heard& user, http::outgoing what = post()) {
+    http_client::transfer_pool::id start(heard& user, http_client::outgoing what = post()) {
         auto id = pool->start(std::move(what), user);
         loop->run();
         return id;

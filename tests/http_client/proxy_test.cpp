@@ -95,7 +95,7 @@ TEST_CASE("a request to a proxy that is taken in pieces") {
 }
 
 TEST_CASE("the environment says which proxy; what cannot be used is an error at once") {
-    http::pool_options options{.url = "http://example.com/mcp"};
+    http_client::pool_options options{.url = "http://example.com/mcp"};
     options.environment = [](const char* name) {
         return std::string_view(name) == "http_proxy" ? std::optional<std::string>("http://p:1") : std::nullopt;
     };

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-using keel::http::response_reader;
+using keel::http_client::response_reader;
 using event = response_reader::event;
 using kind = response_reader::request_kind;
 
@@ -229,7 +229,7 @@ TEST_CASE("a reader starts anew, with nothing of the response before") {
     CHECK(reader.status() == 404);
     CHECK(reader.keep_alive());
     CHECK(!reader.idle_time());
-    CHECK(reader.headers() == keel::http::header_list{{"transfer-encoding", "chunked"}});
+    CHECK(reader.headers() == keel::http_client::header_list{{"transfer-encoding", "chunked"}});
     CHECK(reader.next(bytes) == event::end);
 }
 

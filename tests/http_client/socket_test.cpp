@@ -21,13 +21,13 @@ namespace {
 template <class Loop>
 struct world {
     Loop on;
-    http::pool_options options;
-    std::unique_ptr<http::transfer_pool> pool;
+    http_client::pool_options options;
+    std::unique_ptr<http_client::transfer_pool> pool;
 
     void open(std::string url) {
         options.url = std::move(url);
         options.environment = [](const char*) { return std::optional<std::string>(); };
-        pool = http::transfer_pool::create(on.shared, options);
+        pool = http_client::transfer_pool::create(on.shared, options);
     }
     void finish(heard& h) {
         on.until([&] { return !h.outcome.empty(); });
@@ -154,7 +154,7 @@ TEST_CASE("a large request and a large response, with pauses in between") {
     std::string body(size, 'x');
     for (std::size_t i = 0; i < size; i += 4096) body[i] = static_cast<char>('a' + i / 4096 % 26);
     heard h;
-    http::transfer_pool::id id = 0;
+    http_client::transfer_pool::id id = 0;
     h.at_body = [&] {
         if (h.pieces % 5 != 0) return;
         w.pool->pause(id, true);
@@ -298,7 +298,7 @@ TEST_CASE("from http to https of the same host, with the whole way") {
     w.options.ca_file = files.certificate_chain;
     w.open("http://localhost:" + plain.port() + "/mcp");
     heard h;
-    http::outgoing what = exchange::get();
+    http_client::outgoing what = exchange::get();
     what.headers = {{"Authorization", "Bearer secret"}, {"Accept", "x"}};
     w.pool->start(std::move(what), h);
     w.finish(h);

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-using namespace keel::http;
+using namespace keel::http_client;
 
 namespace {
 

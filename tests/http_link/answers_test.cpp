@@ -5,7 +5,7 @@
 
 using namespace keel;
 using namespace keel::test;
-using http::transfer_failure;
+using http_client::transfer_failure;
 
 TEST_CASE("HTTP-08: an answer comes as JSON or as a stream of events") {
     for (const char* version : versions) {

@@ -115,7 +115,8 @@ TEST_CASE("a link that is destroyed in the middle of everything leaves nothing b
     } nobody;
     asked call(*loop);
     {
-        auto link = std::make_unique<http::http_link>(loop, std::make_unique<fake_pool>(on), http::http_link_options{});
+        auto link = std::make_unique<http_client::http_link>(loop, std::make_unique<fake_pool>(on),
+                                                             http_client::http_link_options{});
         auto peer = link->open(loop, limits{}, nobody);
         detail::start(call.line, rpc::peer::ask(peer, nullptr, "a", json::value(), {}),
                       [&](detail::outcome<json::value> what) { call.end(std::move(what)); });

@@ -18,10 +18,10 @@ namespace keel::test {
 
 /// One HTTP request that the link has made.
 struct seen_request {
-    http::transfer_pool::id number = 0;
-    http::outgoing what;
-    http::transfer_user* user = nullptr;  // null when it is over
-    bool left = true;                     // something of it was handed to the system
+    http_client::transfer_pool::id number = 0;
+    http_client::outgoing what;
+    http_client::transfer_user* user = nullptr;  // null when it is over
+    bool left = true;                            // something of it was handed to the system
     bool cancelled = false;
 
     bool open() const noexcept { return user != nullptr; }
@@ -77,8 +77,8 @@ struct fake_wire {
         return text;
     }
 
-    void head(seen_request& r, int status, http::header_list headers = {}) {
-        http::response_view view;
+    void head(seen_request& r, int status, http_client::header_list headers = {}) {
+        http_client::response_view view;
         view.status = status;
         view.headers = &headers;
         r.left = true;
@@ -90,13 +90,13 @@ struct fake_wire {
     void end(seen_request& r) {
         if (auto* user = std::exchange(r.user, nullptr)) user->on_end();
     }
-    void fail(seen_request& r, http::transfer_failure what = http::transfer_failure::lost,
+    void fail(seen_request& r, http_client::transfer_failure what = http_client::transfer_failure::lost,
               std::string_view why = "connection reset") {
         if (auto* user = std::exchange(r.user, nullptr)) user->on_failure(what, why);
     }
 
     void reply(seen_request& r, int status, std::string_view type, std::string_view text,
-               http::header_list headers = {}) {
+               http_client::header_list headers = {}) {
         if (!type.empty()) headers.emplace_back("content-type", type);
         head(r, status, std::move(headers));
         if (!text.empty()) body(r, text);
@@ -104,13 +104,13 @@ struct fake_wire {
     }
     void accept(seen_request& r) { reply(r, 202, "", ""); }
     /// A JSON-RPC result for the request.
-    void answer(seen_request& r, std::string_view result = "{}", http::header_list headers = {}) {
+    void answer(seen_request& r, std::string_view result = "{}", http_client::header_list headers = {}) {
         reply(r, 200, "application/json", result_text(r, result), std::move(headers));
     }
     static std::string result_text(const seen_request& r, std::string_view result = "{}") {
         return R"({"jsonrpc":"2.0","id":)" + r.id() + R"(,"result":)" + std::string(result) + "}";
     }
-    void open_stream(seen_request& r, http::header_list headers = {}) {
+    void open_stream(seen_request& r, http_client::header_list headers = {}) {
         headers.emplace_back("content-type", "text/event-stream");
         head(r, 200, std::move(headers));
     }
@@ -119,7 +119,7 @@ struct fake_wire {
     }
 };
 
-class fake_pool final : public http::transfer_pool {
+class fake_pool final : public http_client::transfer_pool {
 public:
     explicit fake_pool(std::shared_ptr<fake_wire> shared, std::string origin = "http://127.0.0.1:8848",
                        std::string path = "/mcp")
@@ -129,7 +129,7 @@ public:
         for (auto& each : wire_->requests) each->user = nullptr;
     }
 
-    id start(http::outgoing what, http::transfer_user& user) override {
+    id start(http_client::outgoing what, http_client::transfer_user& user) override {
         auto made = std::make_shared<seen_request>();
         made->number = wire_->requests.size() + 1;
         made->what = std::move(what);

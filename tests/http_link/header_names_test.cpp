@@ -34,7 +34,7 @@ struct nobody final : client_side::link_user {
 void asks_a_server_that_spells(std::string (*spell)(std::string)) {
     exchange x;
     nobody user;
-    http::http_link link(x.loop, std::move(x.pool), {});
+    http_client::http_link link(x.loop, std::move(x.pool), {});
     auto peer = link.open(x.loop, limits{}, user);
     link.speak(true, modern_version);
     auto ask = [&] {
@@ -82,7 +82,7 @@ TEST_CASE("HDR-06: a header of ours has one name in every case, and its value is
     link_settings_for_test how;
     how.options.headers = {{"X-Team", "Blue"}, {"X-Other", "Kept"}};
     link_under_test t(how);
-    http::header_list extra = {{"x-TEAM", "bLUE"}, {"MCP-METHOD", "other"}, {"mcp-protocol-VERSION", "other"}};
+    http_client::header_list extra = {{"x-TEAM", "bLUE"}, {"MCP-METHOD", "other"}, {"mcp-protocol-VERSION", "other"}};
     rpc::peer::call_options_with_progress options;
     options.headers = &extra;
     auto call = t.ask("tools/list", "{}", options);

@@ -62,7 +62,7 @@ struct link_settings_for_test {
     bool modern = true;
     std::string version = {};  // "": the newest of the era
     limits bounds = {};
-    http::http_link_options options = {};
+    http_client::http_link_options options = {};
     std::string path = "/mcp";
 };
 
@@ -73,7 +73,7 @@ public:
                   : how.modern         ? modern_version
                                        : legacy_version),
           loop(std::make_shared<manual_loop>()) {
-        link = std::make_unique<http::http_link>(
+        link = std::make_unique<http_client::http_link>(
             loop, std::make_unique<fake_pool>(on, "http://127.0.0.1:8848", how.path), how.options);
         peer = link->open(loop, how.bounds, *this);
         peer->core().accept_requests(!how.modern);
@@ -115,7 +115,7 @@ public:
     void shake_hands(std::string_view session = "s-1") {
         link->speak(false, "");
         auto opening = ask("initialize");
-        http::header_list headers;
+        http_client::header_list headers;
         if (!session.empty()) headers.emplace_back("mcp-session-id", session);
         on->answer(on->last(), "{}", headers);
         REQUIRE(opening->ends == 1);
@@ -133,7 +133,7 @@ public:
     const std::string version;  // which is spoken, of the older era after the handshake
     std::shared_ptr<manual_loop> loop;
     std::shared_ptr<fake_wire> on = std::make_shared<fake_wire>();
-    std::unique_ptr<http::http_link> link;
+    std::unique_ptr<http_client::http_link> link;
     std::shared_ptr<rpc::peer> peer;
 
     std::vector<std::string> reports;

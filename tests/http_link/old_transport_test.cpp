@@ -190,7 +190,7 @@ TEST_CASE("the attempt can be given up, and forbidden") {
 }
 
 TEST_CASE("LHTTP-15: an address is taken as a reference, and only to the same origin") {
-    using http::endpoint_path;
+    using http_client::endpoint_path;
     auto path = [](std::string_view said, std::string_view origin = "http://a.example:8080",
                    std::string_view base = "/v1/sse?x=1") {
         return endpoint_path(origin, base, said).value_or("none");

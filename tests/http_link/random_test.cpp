@@ -8,7 +8,7 @@
 
 using namespace keel;
 using namespace keel::test;
-using http::transfer_failure;
+using http_client::transfer_failure;
 
 namespace {
 
@@ -141,7 +141,7 @@ private:
         }
     }
 
-    http::header_list session() {
+    http_client::header_list session() {
         if (modern_ || pick(4) == 0) return {};
         return {{"mcp-session-id", "s" + std::to_string(++sessions_)}};
     }

@@ -4,7 +4,7 @@
 
 using namespace keel;
 using namespace keel::test;
-using http::transfer_failure;
+using http_client::transfer_failure;
 
 namespace {
 
@@ -195,7 +195,7 @@ TEST_CASE("a batch on a stream of 2025-03-26 is read message by message") {
 }
 
 TEST_CASE("LHTTP-07: at most ten pauses in a row are none, and one that is longer lets it begin anew") {
-    http::reconnect_pace pace;
+    http_client::reconnect_pace pace;
     auto next = [&](std::chrono::milliseconds asked) {
         pace.heard();
         return pace.next(asked);

@@ -108,8 +108,9 @@ TEST_CASE("HDR-07: headers of the call are added; those of the protocol cannot b
     link_settings_for_test how;
     how.options.headers = {{"Authorization", "Bearer url"}, {"X-Team", "blue"}};
     link_under_test t(how);
-    http::header_list extra = {{"Mcp-Param-Region", "us"}, {"authorization", "Bearer call"}, {"mcp-method", "evil"},
-                               {"ACCEPT", "text/html"},    {"X-Bad", "a\r\nHost: evil"},     {"Bad Name", "x"}};
+    http_client::header_list extra = {{"Mcp-Param-Region", "us"},   {"authorization", "Bearer call"},
+                                      {"mcp-method", "evil"},       {"ACCEPT", "text/html"},
+                                      {"X-Bad", "a\r\nHost: evil"}, {"Bad Name", "x"}};
     rpc::peer::call_options_with_progress options;
     options.headers = &extra;
     auto call = t.ask("tools/call", "{}", options);
@@ -128,10 +129,10 @@ TEST_CASE("HDR-07: headers of the call are added; those of the protocol cannot b
 TEST_CASE("a URL whose own headers cannot be sent, or are the protocol's, is refused") {
     auto loop = std::make_shared<manual_loop>();
     for (auto [name, value] : {std::pair("X-A", "b\nc"), std::pair("", "x"), std::pair("Mcp-Session-Id", "x")}) {
-        http::http_link_options options;
+        http_client::http_link_options options;
         options.headers = {{name, value}};
         auto make = [&] {
-            http::http_link link(loop, std::make_unique<fake_pool>(std::make_shared<fake_wire>()), options);
+            http_client::http_link link(loop, std::make_unique<fake_pool>(std::make_shared<fake_wire>()), options);
         };
         CHECK_THROWS_AS(make(), std::invalid_argument);
     }

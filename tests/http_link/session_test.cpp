@@ -155,7 +155,7 @@ TEST_CASE("D18: without a new session those who wait fail, and the next request 
     t.on->reply(t.on->last(), 404, "", "");
     auto meanwhile = t.ask("b");
     auto opening = t.ask("initialize");
-    t.on->fail(t.on->last(), http::transfer_failure::not_sent, "refused");
+    t.on->fail(t.on->last(), http_client::transfer_failure::not_sent, "refused");
     CHECK(opening->outcome == "unavailable");
     t.link->session_renewed(false);
     CHECK(call->outcome == "session lost");

@@ -1,5 +1,4 @@
 #include "line_client.hpp"
-#include "server/command_line.hpp"
 
 #include <keel/asio.hpp>
 #include <keel/server.hpp>
@@ -287,31 +286,4 @@ TEST_CASE("tools come and go from many threads while clients call") {
     stop = true;
     for (auto& t : churn) t.join();
     CHECK(answered == 300);
-}
-
-TEST_CASE("durations on the command line") {
-    using keel::server_side::read_duration;
-    CHECK(read_duration("2") == 2s);
-    CHECK(read_duration("2s") == 2s);
-    CHECK(read_duration("1.5s") == 1500ms);
-    CHECK(read_duration("200ms") == 200ms);
-    CHECK(read_duration("2m") == 2min);
-    CHECK(read_duration("1h") == 1h);
-    for (const char* wrong : {"", "s", "-1s", "1d", "1 s", "1e3", "nan", "inf", "99999999999h"}) {
-        CAPTURE(wrong);
-        CHECK_FALSE(read_duration(wrong));
-    }
-}
-
-TEST_CASE("a command line that is wrong says how") {
-    auto problem = [](std::vector<const char*> words) {
-        words.insert(words.begin(), "program");
-        return keel::server_side::read_command_line(static_cast<int>(words.size()), words.data()).problem;
-    };
-    CHECK(problem({}) == "");
-    CHECK(problem({"--stdio", "--drain", "1s", "--log-level=debug"}) == "");
-    CHECK(problem({"--unix"}) == "--unix needs a path");
-    CHECK(problem({"--drain", "soon"}) == "--drain: not a duration: soon (try 2s or 500ms)");
-    CHECK(problem({"--nonsense"}) == "unknown option: --nonsense");
-    CHECK(problem({"--log-level", "loud"}).starts_with("--log-level: not a level: loud"));
 }

@@ -4,6 +4,8 @@
 #include "support/descriptors.hpp"
 #include "support/message_check.hpp"
 
+#include <keel/main.hpp>
+
 #include <cstdio>
 #include <iostream>
 #include <sstream>

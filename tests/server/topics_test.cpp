@@ -73,7 +73,7 @@ public:
         });
         done.wait();
     }
-    std::shared_ptr<epoll_loop> loop = epoll_loop::create();
+    std::shared_ptr<async::epoll_loop> loop = async::epoll_loop::create();
 
 private:
     std::thread thread_;

@@ -4,7 +4,7 @@
 #include "settings.hpp"
 #include "subject.hpp"
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 #include <cstdio>
 #include <cstdlib>

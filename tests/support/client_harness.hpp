@@ -48,7 +48,7 @@ public:
     std::vector<std::shared_ptr<script>> wires;
     std::function<void(script&)> on_connect;
     std::string refusal;  // not empty: nobody is there
-    std::string epitaph;
+    std::string exit_description;
     client_side::link_settings settings;     // of the last connection
     client_side::link_user* user = nullptr;  // of the last connection: for what only a link over HTTP has to say
 
@@ -64,7 +64,7 @@ private:
             p->start();
             return p;
         }
-        std::string epitaph() const override { return owner_.epitaph; }
+        std::string exit_description() const override { return owner_.exit_description; }
 
     private:
         script_connector& owner_;

@@ -12,8 +12,8 @@
 namespace keel::test {
 
 struct on_epoll {
-    std::shared_ptr<epoll_loop> shared = epoll_loop::create();
-    reactor& loop() { return *shared; }
+    std::shared_ptr<async::epoll_loop> shared = async::epoll_loop::create();
+    async::reactor& loop() { return *shared; }
     /// Runs the loop until `done()`.
     template <class Done>
     void until(Done done) {
@@ -28,8 +28,8 @@ struct on_epoll {
 template <io_threads Threads>
 struct on_asio_with {
     boost::asio::io_context context{1};
-    std::shared_ptr<asio_loop> shared = asio_loop::create(context, Threads);
-    reactor& loop() { return *shared; }
+    std::shared_ptr<async::asio_loop> shared = async::asio_loop::create(context, Threads);
+    async::reactor& loop() { return *shared; }
     template <class Done>
     void until(Done done) {
         while (!done()) {

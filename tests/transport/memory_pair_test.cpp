@@ -114,13 +114,13 @@ TEST_CASE("a pair with capacity 0 throws") {
 
 TEST_CASE("two ends on two threads exchange megabytes through a small buffer without losing a byte") {
     constexpr std::size_t total = 2'000'000;
-    auto la = epoll_loop::create();
-    auto lb = epoll_loop::create();
+    auto la = async::epoll_loop::create();
+    auto lb = async::epoll_loop::create();
     auto [a, b] = memory_pair(*la, *lb, 1000);
 
     struct side {
         connection* wire = nullptr;
-        epoll_loop* loop = nullptr;
+        async::epoll_loop* loop = nullptr;
         std::string all;
         std::size_t sent = 0;
         recorder heard;
@@ -158,8 +158,8 @@ TEST_CASE("two ends on two threads exchange megabytes through a small buffer wit
 
 TEST_CASE("one end may be destroyed on its thread while the other writes on its own") {
     for (int round = 0; round < 200; ++round) {
-        auto la = epoll_loop::create();
-        auto lb = epoll_loop::create();
+        auto la = async::epoll_loop::create();
+        auto lb = async::epoll_loop::create();
         auto [a, b] = memory_pair(*la, *lb, 16);
         recorder heard_a;
         recorder heard_b;

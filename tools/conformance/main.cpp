@@ -2,7 +2,7 @@
 
 #include "fixtures.hpp"
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 #include <keel/version.hpp>
 
 int main(int argc, char** argv) {

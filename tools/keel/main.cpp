@@ -4,7 +4,7 @@
 #include "printable.hpp"
 #include "run.hpp"
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 #include <keel/version.hpp>
 
 #include <cstdio>

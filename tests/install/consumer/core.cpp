@@ -1,6 +1,6 @@
 // A program that needs no HTTP, and does not link it.
 
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 struct add_args {
     double a = 0;

@@ -1,4 +1,4 @@
-#include <keel/server.hpp>
+#include <keel/main.hpp>
 
 struct add_args {
     double a = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Loops that end before those who wait on them, or for them.
+// For code that waits on a loop which may end first.
 
 #include "async/reactor.hpp"
 
@@ -10,10 +10,10 @@
 #include <memory>
 #include <utility>
 
-namespace keel::inline KEEL_ABI::detail {
+namespace keel::inline KEEL_ABI::async {
 
-/// A loop as somebody knows it who may outlive it: another thread, or a task of another loop.
-/// A loop that is none of the library's own (a test's) must outlive it.
+/// A weak reference to a loop, for another thread or a task on another loop that may outlive it.
+/// A loop that is not one of the library's own (a test's loop) must outlive the handle.
 class loop_handle {
 public:
     loop_handle() = default;
@@ -21,7 +21,7 @@ public:
         if (auto* ours = dynamic_cast<reactor*>(&l)) weak_ = ours->weak_from_this();
         else other_ = &l;
     }
-    /// False, and `work` is dropped unrun, once the loop has ended. Any thread.
+    /// Returns false and drops `work` if the loop has ended. Safe to call from any thread.
     bool post(std::function<void()> work) const {
         if (other_) return other_->post(std::move(work));
         std::shared_ptr<reactor> held = weak_.lock();
@@ -33,10 +33,11 @@ private:
     loop* other_ = nullptr;
 };
 
-/// Puts something into the hands of the loop until it ends: destroyed then, or by stop_timer. 0: the loop has ended already.
-/// A timer that is never due, since a loop drops its timers when it ends; it keeps no loop busy. On the loop.
+/// Lets the loop own `what` until the loop ends or stop_timer is called with the returned timer. Returns 0 if the loop has already
+/// ended. Must be called on the loop.
+/// It is a timer that is never due: a loop drops its timers when it ends, and such a timer does not keep a loop running.
 inline loop::timer keep_until_end(loop& l, std::shared_ptr<void> what) {
     return l.start_timer(time_point::max(), [kept = std::move(what)] { (void)kept; });
 }
 
-}  // namespace keel::detail
+}  // namespace keel::async

@@ -1,18 +1,18 @@
-#include "server/signals.hpp"
+#include "program/signals.hpp"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <system_error>
 
-#include <sys/eventfd.h>
-#include <unistd.h>
-
-namespace keel::inline KEEL_ABI::server_side {
+namespace keel::inline KEEL_ABI::program {
 
 namespace {
 
-// All that a signal handler may look at.
+// The only state that the signal handler may use: it must be async-signal-safe.
 std::atomic<int> wake_descriptor{-1};
 std::atomic<int> signals_seen{0};
 
@@ -20,7 +20,7 @@ extern "C" void on_signal(int number) {
     int before = errno;
     if (signals_seen.fetch_add(1) > 0) _exit(128 + number);
     std::uint64_t one = 1;
-    // Nothing can be done about a failure here; the next signal ends the process.
+    // A failed write cannot be reported here; the next signal ends the process.
     [[maybe_unused]] ssize_t n = write(wake_descriptor.load(), &one, sizeof one);
     errno = before;
 }
@@ -32,11 +32,12 @@ struct signal_watch::saved {
     struct sigaction interrupt;
 };
 
-signal_watch::signal_watch(reactor& on, std::function<void()> first) : first_(std::move(first)), saved_(new saved) {
+signal_watch::signal_watch(async::reactor& on, std::function<void()> first)
+    : first_(std::move(first)), saved_(new saved) {
     wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (wake_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
     watch_ = on.watch_descriptor(wake_, *this);
-    watch_->want(reactor::readable);
+    watch_->want(async::reactor::readable);
     wake_descriptor = wake_;
     signals_seen = 0;
     struct sigaction act = {};
@@ -60,4 +61,4 @@ void signal_watch::on_ready(unsigned) {
     if (read(wake_, &count, sizeof count) == sizeof count) first_();
 }
 
-}  // namespace keel::server_side
+}  // namespace keel::program

@@ -1,4 +1,4 @@
-#include "client/tool_book.hpp"
+#include "client/tool_catalog.hpp"
 
 #include <keel/error.hpp>
 #include <keel/types_json.hpp>
@@ -9,7 +9,7 @@
 #include <vector>
 
 using namespace keel;
-using client_side::tool_book;
+using client_side::tool_catalog;
 
 namespace {
 
@@ -21,14 +21,14 @@ tool made(std::string name, std::string_view input, json::value output = {}) {
     return t;
 }
 
-/// A book and what it has reported.
+/// A catalog and its reports.
 struct subject {
-    tool_book book;
+    tool_catalog catalog;
     std::vector<std::string> reports;
-    tool_book::reporter report = [this](std::string_view text) { reports.emplace_back(text); };
+    tool_catalog::reporter report = [this](std::string_view text) { reports.emplace_back(text); };
 
     std::vector<std::string> take(std::vector<tool> page, bool mirrored = true) {
-        book.take(page, mirrored, report);
+        catalog.add(page, mirrored, report);
         std::vector<std::string> left;
         for (const tool& t : page) left.push_back(t.name);
         return left;
@@ -36,13 +36,15 @@ struct subject {
     /// "Name=value …"
     std::string headers(std::string_view tool, std::string_view arguments) {
         std::string out;
-        for (const auto& [name, value] : book.headers_for(tool, json::parse(arguments))) {
+        for (const auto& [name, value] : catalog.headers_for(tool, json::parse(arguments))) {
             if (!out.empty()) out += ' ';
             out += name + "=" + value;
         }
         return out;
     }
-    std::string check(std::string_view tool, const tool_result& r) { return book.check(tool, r, report).value_or(""); }
+    std::string check(std::string_view tool, const tool_result& r) {
+        return catalog.check(tool, r, report).value_or("");
+    }
 };
 
 tool_result structured(json::value v) {
@@ -145,8 +147,8 @@ TEST_CASE("HDR-12 HDR-17 a tool with a wrong annotation is dropped, and tool and
           "boolean");
     CHECK(s.reports[1].starts_with("the tool \"in items\" cannot be used over HTTP: properties.x.items: "));
     CHECK(s.reports[3].starts_with("the tool \"twice\""));
-    CHECK(s.book.knows("good"));
-    CHECK(!s.book.knows("number"));
+    CHECK(s.catalog.contains("good"));
+    CHECK(!s.catalog.contains("number"));
 }
 
 TEST_CASE("HDR-12 where arguments are not mirrored, wrong annotations mean nothing") {
@@ -164,7 +166,7 @@ TEST_CASE("a tool that becomes wrong is forgotten, and one that changes is learn
     s.take({made("t", R"({"properties":{"region":{"type":"string","x-mcp-header":"Zone"}}})")});
     CHECK(s.headers("t", R"({"region":"x"})") == "Mcp-Param-Zone=x");
     s.take({made("t", R"({"properties":{"region":{"type":"string","x-mcp-header":"no token"}}})")});
-    CHECK(!s.book.knows("t"));
+    CHECK(!s.catalog.contains("t"));
     CHECK(s.headers("t", R"({"region":"x"})") == "");
 }
 
@@ -175,8 +177,7 @@ TEST_CASE("TOOL-10 structured content is checked against what the tool has promi
             made("any", "{}")});
     CHECK(s.check("t", structured(json::object({{"sum", 3}}))) == "");
     const std::string wrong = s.check("t", structured(json::object({{"sum", "3"}})));
-    CHECK(wrong.starts_with(
-        "the result of the tool \"t\" is not what its outputSchema promises: structuredContent.sum: "));
+    CHECK(wrong.starts_with("the result of the tool \"t\" does not match its outputSchema: structuredContent.sum: "));
     CHECK(s.check("t", structured(json::value())) != "");
     CHECK(s.check("any", structured(7)) == "");
     CHECK(s.check("unknown", structured(7)) == "");
@@ -187,7 +188,7 @@ TEST_CASE("TOOL-10 promised content that is missing is a problem, but not of a t
     subject s;
     s.take({made("t", "{}", json::parse(R"({"type":"object"})"))});
     CHECK(s.check("t", tool_result("text alone")) ==
-          "the tool \"t\" has promised structured content, but its result has none");
+          "the tool \"t\" has an outputSchema, but its result has no structuredContent");
     CHECK(s.check("t", tool_result::failure("no")) == "");
     tool_result failed = structured(7);
     failed.is_error = true;
@@ -211,26 +212,26 @@ TEST_CASE("SCH-02 SCH-03 SCH-06 a schema that cannot be used is reported once, a
         CHECK(s.check("t", structured(7)) == "");
         CHECK(s.check("t", tool_result("text")) == "");
         REQUIRE(s.reports.size() == 1);
-        CHECK(s.reports[0].starts_with("results of the tool \"t\" are not checked: "));
+        CHECK(s.reports[0].starts_with("results of the tool \"t\" are not validated: "));
     }
 }
 
 TEST_CASE("what was learned is forgotten when the list has changed") {
     subject s;
     s.take({made("t", annotated, json::parse(R"({"type":"object"})"))});
-    s.book.forget();
-    CHECK(!s.book.knows("t"));
+    s.catalog.clear();
+    CHECK(!s.catalog.contains("t"));
     CHECK(s.headers("t", R"({"region":"x"})") == "");
     CHECK(s.check("t", tool_result("text")) == "");
 }
 
 TEST_CASE("no more tools are remembered than there is room for; the rest stays in the list") {
     subject s;
-    std::vector<tool> page(tool_book::max_tools + 2);
+    std::vector<tool> page(tool_catalog::max_tools + 2);
     for (std::size_t i = 0; i < page.size(); ++i) page[i].name = std::to_string(i);
     const names left = s.take(page);
-    CHECK(left.size() == tool_book::max_tools + 2);
-    CHECK(s.book.size() == tool_book::max_tools);
+    CHECK(left.size() == tool_catalog::max_tools + 2);
+    CHECK(s.catalog.size() == tool_catalog::max_tools);
     CHECK(s.reports.size() == 1);
     s.take({made("0", annotated)});  // one that is known may still change
     CHECK(s.headers("0", R"({"region":"x"})") == "Mcp-Param-Region=x");
@@ -243,7 +244,7 @@ TEST_CASE(
     schema.set("description", std::string(6u << 20, 'd'));
     for (const char* name : {"a", "b", "c", "d"}) s.take({made(name, annotated, schema)});
     CHECK(s.reports ==
-          names{"what the server says of its tools takes more than 16 MiB: results of the others are not checked"});
+          names{"the server's tool list takes more than 16 MiB: results of the other tools are not validated"});
     CHECK_FALSE(s.check("a", structured(json::object())).empty());
     CHECK_FALSE(s.check("b", structured(json::object())).empty());
     CHECK(s.check("c", structured(json::object())).empty());
@@ -254,21 +255,21 @@ TEST_CASE(
     CHECK_FALSE(s.check("c", structured(json::object())).empty());
     // Not even the name has room.
     s.take({made(std::string(17u << 20, 'n'), annotated)});
-    CHECK(s.book.size() == 4);
-    s.book.forget();
+    CHECK(s.catalog.size() == 4);
+    s.catalog.clear();
     s.take({made("d", annotated, schema)});
     CHECK_FALSE(s.check("d", structured(json::object())).empty());
 }
 
 TEST_CASE("a page that is older than what was forgotten is not learned, and still loses what cannot be used") {
     subject s;
-    const auto before = s.book.moment();
-    s.book.forget();
-    CHECK(s.book.moment() != before);
+    const auto before = s.catalog.generation();
+    s.catalog.clear();
+    CHECK(s.catalog.generation() != before);
     std::vector<tool> page = {
         made("t", annotated),
         made("bad", R"({"type":"object","properties":{"x":{"type":"array","x-mcp-header":"X"}}})")};
-    s.book.take(page, true, s.report, false);
+    s.catalog.add(page, true, s.report, false);
     CHECK(page.size() == 1);
-    CHECK(s.book.size() == 0);
+    CHECK(s.catalog.size() == 0);
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// A task that runs on another loop than the one it is awaited on.
+// Awaiting a task that runs on another loop.
 
-#include "async/loop_end.hpp"
+#include "async/loop_handle.hpp"
 
 #include <keel/async.hpp>
 #include <keel/error.hpp>
@@ -12,18 +12,16 @@
 #include <optional>
 #include <utility>
 
-namespace keel::inline KEEL_ABI {
+namespace keel::inline KEEL_ABI::async {
 
-namespace detail {
-
-/// Either loop may end under it. The wait ends with either: with keel::error (closed) when the task's loop has ended, with
-/// keel::cancelled when its own has.
+/// The wait of run_on_loop. If the task's loop ends first, it throws keel::error (closed); if the loop of the waiting task ends
+/// first, it throws keel::cancelled.
 template <class T>
-class elsewhere final : public wait {
+class remote_run final : public detail::wait {
 public:
-    elsewhere(std::shared_ptr<loop> there, task<T> work)
+    remote_run(std::shared_ptr<loop> there, task<T> work)
         : state_(std::make_shared<state>(std::move(there), std::move(work))) {}
-    ~elsewhere() { state_->waiting = nullptr; }
+    ~remote_run() { state_->waiting = nullptr; }
 
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) {
@@ -35,9 +33,9 @@ public:
             s->at_home = keep_until_end(here, std::make_shared<watch_at_home>(s));
             home_ended_ = s->at_home == 0;
             s->waiting = this;
-            auto begin_there = [mine = std::make_shared<errand>(s)] { errand::run(mine); };
+            auto begin_there = [mine = std::make_shared<remote_job>(s)] { remote_job::run(mine); };
             if (!home_ended_ && s->there->post(std::move(begin_there))) return true;
-        } catch (...) {  // no memory: thrown by the wait
+        } catch (...) {  // out of memory: the await expression throws it
             let_go();
             leave();
             throw;
@@ -50,52 +48,52 @@ public:
         let_go();
         if (!arrived_ || !state_->result) {
             if (interrupted() || home_ended_) throw cancelled();
-            throw keel::error(error_kind::closed, "the loop that this was to be done on has ended");
+            throw keel::error(error_kind::closed, "the loop of the awaited task has ended");
         }
         if (state_->result->index() == 0) std::rethrow_exception(std::get<0>(std::move(*state_->result)));
-        // Cancelled while the result was on its way: that is not lost, and the next wait throws.
+        // Cancelled, but the result has arrived: return it, and let the next wait throw.
         if (interrupted()) current().nudge();
         if constexpr (!std::is_void_v<T>) return std::get<1>(std::move(*state_->result));
     }
 
 private:
-    // Whoever waits and the task are on two threads; what is here is handed from one to the other by posting.
+    // The waiting task and the remote task are on two threads. They hand this state to each other by posting, so it needs no lock.
     struct state {
         state(std::shared_ptr<loop> l, task<T> w) : there(std::move(l)), work(std::move(w)), line(*there) {}
         std::shared_ptr<loop> there;
         loop_handle home;
         task<T> work;
-        activity line;
-        std::optional<outcome<T>> result;
-        bool over = false;             // on the other loop: it has come home
-        loop::timer over_there = 0;    // of the errand
-        elsewhere* waiting = nullptr;  // on the loop at home
-        loop::timer at_home = 0;
+        detail::activity line;
+        std::optional<detail::outcome<T>> result;
+        bool over = false;              // remote loop: the end was reported to the home loop
+        loop::timer over_there = 0;     // remote loop: owns the remote_job
+        remote_run* waiting = nullptr;  // home loop
+        loop::timer at_home = 0;        // home loop: owns the watch_at_home
     };
 
-    /// In the hands of the other loop from the beginning to the end of the task: in its queue first, then until it ends. A loop
-    /// that drops it has ended, and then nothing else will come of the task.
-    struct errand {
-        explicit errand(std::shared_ptr<state> s) noexcept : held(std::move(s)) {}
-        errand(const errand&) = delete;
-        errand& operator=(const errand&) = delete;
-        ~errand() {
-            if (!std::exchange(held->over, true)) come_home(std::move(held));
+    /// Owned by the remote loop until the task ends: first by its queue, then by a timer (keep_until_end). If the loop destroys it
+    /// earlier, the loop has ended and the task will never finish.
+    struct remote_job {
+        explicit remote_job(std::shared_ptr<state> s) noexcept : held(std::move(s)) {}
+        remote_job(const remote_job&) = delete;
+        remote_job& operator=(const remote_job&) = delete;
+        ~remote_job() {
+            if (!std::exchange(held->over, true)) report_end(std::move(held));
         }
-        static void run(const std::shared_ptr<errand>& self) {
+        static void run(const std::shared_ptr<remote_job>& self) {
             auto s = self->held;
             s->over_there = keep_until_end(*s->there, self);
-            detail::start(s->line, std::move(s->work), [s](outcome<T> o) {
-                // Abandoned by its loop, and gone on all the same: those who waited have been told.
+            detail::start(s->line, std::move(s->work), [s](detail::outcome<T> o) {
+                // The task went on after its loop had ended: the end was already reported.
                 if (std::exchange(s->over, true)) return;
                 s->result.emplace(std::move(o));
                 s->there->stop_timer(s->over_there);
-                come_home(s);
+                report_end(s);
             });
         }
         std::shared_ptr<state> held;
     };
-    /// The same at home.
+    /// The same for the home loop.
     struct watch_at_home {
         explicit watch_at_home(std::shared_ptr<state> s) noexcept : held(std::move(s)) {}
         watch_at_home(const watch_at_home&) = delete;
@@ -106,9 +104,9 @@ private:
         std::shared_ptr<state> held;
     };
 
-    static void come_home(std::shared_ptr<state> s) {
+    static void report_end(std::shared_ptr<state> s) {
         loop_handle home = s->home;
-        // Refused, or dropped unrun: that loop has ended, and whoever waited there has gone with it.
+        // If the home loop has ended, it drops this; the waiting task has ended with it.
         home.post([s] {
             if (s->waiting) s->waiting->arrive();
         });
@@ -120,7 +118,7 @@ private:
     }
     void end_with_home() {
         home_ended_ = true;
-        state_->at_home = 0;  // being dropped
+        state_->at_home = 0;  // its timer is being destroyed
         if (!interrupted()) interrupt();
         let_go();
         resume();
@@ -140,16 +138,14 @@ private:
     bool home_ended_ = false;
 };
 
-}  // namespace detail
-
-/// Runs a task on `there` and goes on here. Where both are the same it is a plain await.
-/// Cancellation: the task is cancelled; this ends when it has.
+/// Runs a task on the loop `there` and resumes the caller on its own loop. If both loops are the same, this is a plain await.
+/// Cancellation: the task is cancelled, and this returns when the task has ended.
 template <class T>
-task<T> run_on(std::shared_ptr<loop> there, task<T> work) {
+task<T> run_on_loop(std::shared_ptr<loop> there, task<T> work) {
     detail::activity& here = co_await detail::this_activity{};
     if (&here.loop() == there.get()) co_return co_await std::move(work);
-    detail::elsewhere<T> other(std::move(there), std::move(work));
+    remote_run<T> other(std::move(there), std::move(work));
     co_return co_await other;
 }
 
-}  // namespace keel
+}  // namespace keel::async

@@ -1,18 +1,20 @@
-// The whole main function of a server program.
+#include <keel/main.hpp>
 
-#include "server/foreground.hpp"
+#include "program/command_line.hpp"
 
 #include <keel/http_server.hpp>
 
 #include <cstdio>
+#include <memory>
+#include <string>
 #include <vector>
 
 namespace keel::inline KEEL_ABI {
 
 int main(server& s, int argc, const char* const* argv) {
-    server_side::command_line line = server_side::read_command_line(argc, argv);
+    program::command_line line = program::read_command_line(argc, argv);
     if (line.help) {
-        std::string text = server_side::help_text(argc > 0 ? argv[0] : s.about().name, s.about());
+        std::string text = program::help_text(argc > 0 ? argv[0] : s.about().name, s.about());
         std::fputs(text.c_str(), stdout);
         return 0;
     }
@@ -21,13 +23,14 @@ int main(server& s, int argc, const char* const* argv) {
         return 2;
     }
     std::vector<std::unique_ptr<http_server>> web;
-    return server_side::serve_in_foreground(s, line, [&](const std::shared_ptr<epoll_loop>& on) {
-        for (const std::string& address : line.http) {
-            web.push_back(std::make_unique<http_server>(s, line.http_rules));
+    line.serving.open_more = [&](const std::shared_ptr<async::epoll_loop>& on) {
+        for (const std::string& address : line.http_addresses) {
+            web.push_back(std::make_unique<http_server>(s, line.http));
             web.back()->start(address, on);
             std::fprintf(stderr, "%s: serving %s\n", s.about().name.c_str(), web.back()->url().c_str());
         }
-    });
+    };
+    return program::serve_in_foreground(s, line.serving);
 }
 
 }  // namespace keel

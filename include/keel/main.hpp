@@ -1,0 +1,35 @@
+#pragma once
+
+// A whole server program: command line, signals, serving and shutdown.
+//
+//     #include <keel/main.hpp>
+//
+//     struct greet_args { std::string name; };
+//     KEEL_DESCRIBE(greet_args, name)
+//
+//     int main(int argc, char** argv) {
+//         keel::server server({.name = "greeter", .version = "1.0"});
+//         server.add_tool("greet", "Say hello", [](greet_args a) { return "Hello, " + a.name + "!"; });
+//         return keel::main(server, argc, argv);
+//     }
+
+#include <keel/server.hpp>
+
+namespace keel::inline KEEL_ABI {
+
+/// Runs a server program: reads the command line, serves on the calling thread, and shuts down gracefully on SIGTERM and SIGINT
+/// (a second signal ends the process at once). Without --stdio, --unix, --tcp or --http it serves standard input and output.
+/// `program --help` lists all options.
+///
+/// Returns the exit status: 0 after a graceful shutdown, 1 if serving failed, 2 if the command line is invalid. If a handler is
+/// still running `limits::cleanup_grace` after it was cancelled, the process exits without returning from this function.
+///
+/// Must be called on one thread at a time per process: it replaces the handlers of SIGTERM and SIGINT while it runs.
+/// In the library keel::http (part of keel::keel).
+int main(server& s, int argc, const char* const* argv);
+
+/// Serves standard input and output until the client closes them, with the same signal handling and exit status as `main`,
+/// but without a command line. In the library keel::core.
+int run_stdio(server& s);
+
+}  // namespace keel
