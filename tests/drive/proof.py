@@ -4,7 +4,8 @@ Which rules a test is about stands in its name (test_b12_..., test_f1_f2_...) or
 revisions it has proved them is not said but seen: whoever listens to a server (MessageCheck does) tells of each revision in
 which it answers. tests/support/proof.hpp is the same for the C++ tests.
 
-The record is <build>/proved/drive-<name>.txt, one line for each test that passed: what it is about, a tab, the revisions.
+The record is <build>/proved/drive-<name>.txt, one line for each test that passed: what it is about, a tab, the revisions. A test
+that was skipped because its test data is missing has "not run" in place of the revisions.
 """
 
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 
 spoken = set()  # while the current test runs
 proofs = {}
+not_run = set()
 
 
 def spoke(revision):
@@ -42,6 +44,10 @@ class Result(unittest.TextTestResult):
         super().addSuccess(test)
         proofs.setdefault(about(test), set()).update(spoken)
 
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        not_run.add(about(test))
+
 
 def write(driver, programs):
     """`programs` is the folder of the programs that were driven. Those that are installed somewhere leave no record."""
@@ -52,4 +58,5 @@ def write(driver, programs):
     folder.mkdir(exist_ok=True)
     name = "drive-" + Path(driver).stem.removeprefix("test_")
     lines = [f"{what}\t{' '.join(sorted(revisions))}\n" for what, revisions in sorted(proofs.items())]
+    lines += [f"{what}\tnot run\n" for what in sorted(not_run)]
     (folder / f"{name}.txt").write_text("".join(lines))

@@ -15,7 +15,7 @@ from keel_process import CAPABILITIES_KEY, MODERN, VERSION_KEY, call
 ARGUMENTS = {"region": "north", "count": 42, "dry": True, "inner": {"depth": "deep"}, "plain": "not mirrored"}
 MIRRORED = {"Mcp-Param-Region": "north", "Mcp-Param-Count": "42", "Mcp-Param-Dry-Run": "true", "Mcp-Param-Depth": "deep"}
 
-# (value, as it must be sent) of PROTOCOL.md 1.4, and a few of the same kind.
+# (value, as it must be sent) of docs/rules/protocol.md, section 1.4, and a few of the same kind.
 ENCODED = (
     ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
     (" padded ", "=?base64?IHBhZGRlZCA=?="),
@@ -410,7 +410,7 @@ def other_region(r):
     r.fields["Mcp-Param-Region"] = "south"
 
 
-# In the order of PROTOCOL.md 1.2; the same number: either may win.
+# In the order of docs/rules/protocol.md, section 1.2; the same number: either may win.
 CHECKS = (
     (1, "Origin", header("Origin", "https://evil.example"), (403,), None),
     (1, "Host", header("Host", "evil.example"), (421, 403), None),
@@ -463,7 +463,7 @@ class Order(HttpTest):
         self.still_serves()
 
     def test_each_pair(self):
-        """HDR-04 HTTP-13 VER-02 VER-08: with two faults the earlier check answers, in the order of PROTOCOL.md 1.2."""
+        """HDR-04 HTTP-13 VER-02 VER-08: with two faults the earlier check answers, in the order of docs/rules/protocol.md, section 1.2."""
         for (i, name, spoil, statuses, code), (j, later, spoil_too, other, _) in itertools.combinations(CHECKS, 2):
             if i == j:
                 statuses = (*statuses, *other)

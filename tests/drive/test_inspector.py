@@ -11,10 +11,8 @@ KEEL_BIN names the folder of the keel command, or the command itself. Without it
 # ctest-timeout: 900
 
 import base64
-import hashlib
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -37,15 +35,8 @@ EVERY_TOOL = {
 
 
 def install():
-    """The Inspector's program, in a folder named by the lock file."""
-    key = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()[:12]
-    folder = kp.ROOT / "build" / "drive" / f"inspector-{key}"
-    with ts_clients.alone():
-        if not (folder / "package-lock.json").exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(HERE / "package.json", folder / "package.json")
-            shutil.copyfile(HERE / "package-lock.json", folder / "package-lock.json")
-        node_packages.install(folder)
+    """The Inspector's program."""
+    folder = node_packages.install_copy(HERE, kp.ROOT / "build" / "drive")
     return folder / "node_modules" / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
 
 

@@ -1,13 +1,14 @@
 #pragma once
 
-// The official schemas and example messages, which lie beside the source tree.
+// The official schemas and example messages (support/test_data.hpp says where they are).
 
 #include <keel/json.hpp>
 #include <keel/schema.hpp>
 
+#include "support/test_data.hpp"
+
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,17 +17,20 @@
 
 namespace official {
 
-/// Fails the test when it is not there: a test that looks at nothing proves nothing.
+/// For keel::test::test_data_missing().
+inline constexpr const char* data = "schema";
+
+/// False if the test data is missing: messages are then not checked against the schemas.
+inline bool available() {
+    static const bool found = keel::test::find_test_data(data).has_value();
+    return found;
+}
+
+/// Fails the test if the folder is missing.
 inline std::filesystem::path schema_folder() {
-    const char* named = std::getenv("KEEL_SHARED");
-    std::filesystem::path shared = named != nullptr ? std::filesystem::path(named)
-                                                    : std::filesystem::path(__FILE__).parent_path() / "../../../shared";
-    std::filesystem::path folder = shared / "schema";
-    if (!std::filesystem::is_directory(folder)) {
-        FAIL("no official schemas at " << folder.string()
-                                       << ": set KEEL_SHARED to the folder that holds schema/<revision>/schema.json");
-    }
-    return folder;
+    auto found = keel::test::find_test_data(data);
+    if (!found) FAIL("the official schemas are missing: see ./dev data");
+    return *found;
 }
 
 inline keel::json::value read_json(const std::filesystem::path& file) {

@@ -1,6 +1,7 @@
 #include "protocol/elicitation_schema.hpp"
 
 #include "suite.hpp"
+#include "support/test_data.hpp"
 
 #include <doctest/doctest.h>
 
@@ -77,8 +78,8 @@ TEST_CASE("an unsupported form is rejected, and the error names the property") {
 }
 
 TEST_CASE("the forms in the official examples are accepted") {
-    const auto examples = suite::folder() / "../schema/2026-07-28/examples/ElicitRequestFormParams";
-    const auto files = suite::files_in(examples);
+    if (test::test_data_missing("schema")) return;
+    const auto files = suite::files_in(*test::find_test_data("schema") / "2026-07-28/examples/ElicitRequestFormParams");
     CHECK_FALSE(files.empty());
     for (const auto& file : files) {
         CHECK(protocol::elicitation_problem(suite::read(file)["requestedSchema"]).value_or("good") == "good");

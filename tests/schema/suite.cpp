@@ -1,7 +1,8 @@
 #include "suite.hpp"
 
+#include "support/test_data.hpp"
+
 #include <algorithm>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
@@ -12,15 +13,9 @@ namespace fs = std::filesystem;
 using namespace keel;
 
 fs::path folder() {
-    fs::path shared;
-    if (const char* given = std::getenv("KEEL_SHARED")) shared = given;
-    else shared = fs::path(__FILE__).parent_path() / "../../../shared";
-    fs::path found = (shared / "json-schema-test-suite").lexically_normal();
-    if (!fs::is_directory(found / "tests/draft2020-12")) {
-        throw std::runtime_error("the JSON-Schema-Test-Suite is not in " + found.string() +
-                                 ": set KEEL_SHARED to the folder that holds json-schema-test-suite");
-    }
-    return found;
+    auto found = test::find_test_data(data);
+    if (!found) throw std::runtime_error("the JSON-Schema-Test-Suite is missing: see ./dev data");
+    return *found;
 }
 
 json::value read(const fs::path& file) {

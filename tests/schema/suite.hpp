@@ -11,8 +11,10 @@
 
 namespace suite {
 
-/// Where the suite is: in the folder that KEEL_SHARED names, or in ../shared beside the source tree. Throws a
-/// std::runtime_error that says so when it is not there.
+/// For keel::test::test_data_missing().
+inline constexpr const char* data = "json-schema-test-suite";
+
+/// The folder of the suite. Throws std::runtime_error if it is missing.
 std::filesystem::path folder();
 
 keel::json::value read(const std::filesystem::path& file);

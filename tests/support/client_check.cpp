@@ -21,6 +21,7 @@ const schema& compiled(const std::string& revision, const std::string& name) {
 }
 
 bool defines(const std::string& revision, const std::string& name) {
+    if (!official::available()) return false;
     std::lock_guard lock(official_mutex);
     return official::schema_document(revision)[official::definitions_key(revision)].contains(name);
 }
@@ -34,6 +35,7 @@ bool is_revision(std::string_view name) {
 
 /// "tools/call" → "CallToolRequest"; nothing when the revision has no such method.
 std::optional<std::string> definition_of(const std::string& revision, std::string_view method) {
+    if (!official::available()) return std::nullopt;
     std::lock_guard lock(official_mutex);
     const json::value& all = official::schema_document(revision)[official::definitions_key(revision)];
     for (const json::member& m : all.members()) {
@@ -50,6 +52,7 @@ void client_check::complain(const json::value& m, const std::string& why) {
 }
 
 void client_check::must_fit(const std::string& revision, const std::string& name, const json::value& m) {
+    if (!official::available()) return;
     decode_error e;
     if (compiled(revision, name).check(m, e)) return;
     complain(m, "not a " + name + " of " + revision + ": " + e.message());

@@ -12,6 +12,7 @@ namespace {
 std::mutex spoken_mutex;  // tests with threads have servers on them
 std::set<std::string> spoken;
 std::vector<std::pair<std::string, std::string>> named;
+bool data_missing = false;  // for the current test
 
 /// proved/<program>.txt beside the folder of the program; empty where the system does not tell where that is.
 std::filesystem::path record_file() {
@@ -33,6 +34,8 @@ void proved(std::string_view name, std::string_view revision) {
     named.emplace_back(name, revision);
 }
 
+void not_run() { data_missing = true; }
+
 void proof_writer::begin_run(const doctest::TestCaseData& test) {
     names_ = {test.m_name};
     std::lock_guard lock(spoken_mutex);
@@ -48,6 +51,7 @@ void proof_writer::end_run() {
 
 void proof_writer::test_case_start(const doctest::TestCaseData& test) {
     current_.clear();
+    data_missing = false;
     begin_run(test);
 }
 
@@ -63,6 +67,10 @@ void proof_writer::subcase_start(const doctest::SubcaseSignature& subcase) {
 void proof_writer::test_case_end(const doctest::CurrentTestCaseStats& stats) {
     end_run();
     if (stats.failure_flags != 0) return;
+    if (data_missing) {
+        for (const auto& [name, revisions] : current_) not_run_.insert(name);
+        return;
+    }
     for (auto& [name, revisions] : current_) all_[name].merge(revisions);
 }
 
@@ -78,6 +86,7 @@ void proof_writer::test_run_end(const doctest::TestRunStats& stats) {
         for (const std::string& each : revisions) out << each << ' ';
         out << '\n';
     }
+    for (const std::string& name : not_run_) out << name << "\tnot run\n";
 }
 
 }  // namespace keel::test

@@ -6,8 +6,9 @@
 // listens to a server (message_check does) tells of each revision in which it answers. A test that passes is written down with
 // the revisions that were spoken while it ran; with subcases, those of each run through it.
 //
-// The record is <build>/proved/<program>.txt, one line for each test: its name, a tab, the revisions. It is written when all
-// tests of the program have run: a run of a few of them leaves it alone.
+// The record is <build>/proved/<program>.txt, one line for each test: its name, a tab, the revisions. A test that was not run
+// because its test data is missing has "not run" in place of the revisions. The record is written when all tests of the program
+// have run: a run of a few of them leaves it alone.
 
 #include <doctest/doctest.h>
 
@@ -24,6 +25,9 @@ void spoke(std::string_view revision);
 
 /// Something that has a name of its own within the current test holds under this revision: a conversation does.
 void proved(std::string_view name, std::string_view revision);
+
+/// The current test cannot be run because its test data is missing. Must be called from the test's own thread.
+void not_run();
 
 /// Listens to doctest and writes the record.
 class proof_writer final : public doctest::IReporter {
@@ -53,6 +57,7 @@ private:
     std::vector<std::string> names_;  // of the current run through a test: its own and those of its subcases
     record current_;                  // of the current test, over all runs through it
     record all_;
+    std::set<std::string> not_run_;  // names of tests
 };
 
 }  // namespace keel::test
