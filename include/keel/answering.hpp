@@ -19,7 +19,7 @@
 namespace keel::inline KEEL_ABI {
 
 /// Who asks, and whether the answer is still wanted. Copy it to keep it; any thread.
-class asked_by {
+class KEEL_API asked_by {
 public:
     asked_by() = default;
     asked_by(std::string server_name, std::stop_token stop) : server_(std::move(server_name)), stop_(std::move(stop)) {}
@@ -36,14 +36,14 @@ private:
 };
 
 /// A form to fill in. `schema` is flat: texts, numbers, switches and choices.
-struct form_question {
+struct KEEL_API form_question {
     std::string message = {};
     json::value schema = {};
     json::value meta = {};
 };
 
 /// What the user did with a form. Defaults of the schema are filled in where `values` lacks them.
-struct form_answer {
+struct KEEL_API form_answer {
     elicit_action action = elicit_action::cancel;
     json::value values = {};  // an object, when accepted
 
@@ -54,7 +54,7 @@ struct form_answer {
 };
 
 /// A page to be opened in a browser, if the user agrees. It must be shown in full before, and never be fetched by the program.
-struct url_question {
+struct KEEL_API url_question {
     std::string message = {};
     std::string url = {};
     std::string id = {};  // revision 2025-11-25

@@ -39,11 +39,11 @@ enum class io_threads : unsigned char { several, one };
 
 /// The loop of an io_context: made when first asked for, the same one ever after. It works while the io_context is run,
 /// by any number of threads, and until it is destroyed.
-std::shared_ptr<loop> loop_on(boost::asio::io_context&);
+KEEL_API std::shared_ptr<loop> loop_on(boost::asio::io_context&);
 
 /// What a loop on an io_context runs on (a strand): give it to sockets and timers that are used by tasks of that loop.
 /// An empty executor for any other loop.
-boost::asio::any_io_executor executor_of(const loop&);
+KEEL_API boost::asio::any_io_executor executor_of(const loop&);
 
 /// A completion token: the operation becomes something to await in a keel::task. An error is thrown as
 /// boost::system::system_error; what else the operation gives is returned (several values as a std::tuple).

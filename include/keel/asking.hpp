@@ -27,7 +27,7 @@ struct elicited {
 };
 
 /// The answer to a URL: accepted means that the user agreed to open it, not that anything happened there.
-struct url_elicited {
+struct KEEL_API url_elicited {
     elicit_action action = elicit_action::cancel;
     std::string id = {};  // revision 2025-11-25: to say that it is complete
 
@@ -38,7 +38,7 @@ struct url_elicited {
 namespace detail {
 
 /// Throws keel::error when the client's answer is not of that type.
-[[noreturn]] void throw_bad_answer(const decode_error&);
+[[noreturn]] KEEL_API void throw_bad_answer(const decode_error&);
 
 template <class T>
 T decode_answer(const json::value& from) {

@@ -12,7 +12,7 @@
 namespace keel::inline KEEL_ABI {
 
 /// Waits. `co_await keel::sleep_for(100ms);`
-class [[nodiscard]] sleep_for final : public detail::wait {
+class [[nodiscard]] KEEL_API sleep_for final : public detail::wait {
 public:
     explicit sleep_for(duration d) noexcept : duration_(d) {}
     ~sleep_for() = default;
@@ -34,7 +34,7 @@ private:
 };
 
 /// Lets everything else that is ready run first. Work that computes for long does this now and then.
-class [[nodiscard]] yield final : public detail::wait {
+class [[nodiscard]] KEEL_API yield final : public detail::wait {
 public:
     yield() = default;
     ~yield() = default;
@@ -49,12 +49,11 @@ public:
 
 private:
     void arm();
-    // The posted turn resumes us in any case.
-    void interrupt() noexcept override {}
+    void interrupt() noexcept override;
 };
 
 /// Something that happens once and that any number of coroutines of one loop can wait for.
-class event {
+class KEEL_API event {
 public:
     event() = default;
     event(const event&) = delete;
@@ -102,7 +101,7 @@ private:
 };
 
 /// Tasks that run side by side and end before their scope does. Made by with_scope.
-class scope {
+class KEEL_API scope {
 public:
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;

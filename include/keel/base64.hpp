@@ -11,14 +11,14 @@
 namespace keel::inline KEEL_ABI {
 
 /// The usual alphabet, padded with '='.
-std::string base64_encode(std::string_view bytes);
+KEEL_API std::string base64_encode(std::string_view bytes);
 /// Strict: the one text that base64_encode makes of these bytes, or nothing. No white space, no missing padding, no
 /// stray bits in the last character.
-std::optional<std::string> base64_decode(std::string_view text);
+KEEL_API std::optional<std::string> base64_decode(std::string_view text);
 
 /// The alphabet that is safe in URLs and file names, without padding.
-std::string base64url_encode(std::string_view bytes);
+KEEL_API std::string base64url_encode(std::string_view bytes);
 /// As strict as base64_decode; padding is refused.
-std::optional<std::string> base64url_decode(std::string_view text);
+KEEL_API std::optional<std::string> base64url_decode(std::string_view text);
 
 }  // namespace keel

@@ -22,11 +22,11 @@ namespace keel::inline KEEL_ABI {
 namespace detail {
 
 /// The loop that a client's work is done on.
-std::shared_ptr<loop> loop_of(const client&);
+KEEL_API std::shared_ptr<loop> loop_of(const client&);
 
 /// Throws std::logic_error on the loop's own thread: who waited there for the loop would wait for ever.
-void refuse_to_wait_on(const loop&);
-[[noreturn]] void throw_loop_ended();
+KEEL_API void refuse_to_wait_on(const loop&);
+[[noreturn]] KEEL_API void throw_loop_ended();
 
 /// A task that one thread waits for while a loop runs it. Both own it: the loop may be done with it later than the waiter.
 template <class T>
@@ -150,7 +150,7 @@ std::optional<T> wait_for_until(std::shared_ptr<loop> on, task<T> work, time_poi
 }  // namespace detail
 
 /// Changes at a server, one after the other. Any thread; threads that wait at the same time take turns.
-class blocking_subscription {
+class KEEL_API blocking_subscription {
 public:
     blocking_subscription() = default;
     blocking_subscription(std::shared_ptr<loop> on, subscription s);
@@ -183,7 +183,7 @@ private:
 ///
 /// Every call ends: with its result or with keel::error, whose kind says what can be done. `call_options::stop` gives a call up
 /// from another thread.
-class blocking_client {
+class KEEL_API blocking_client {
 public:
     /// Its work is done on a thread of its own.
     explicit blocking_client(server_target where, client_options options = {});

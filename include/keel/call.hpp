@@ -20,14 +20,14 @@
 
 namespace keel::inline KEEL_ABI {
 
-struct progress_report {
+struct KEEL_API progress_report {
     double progress = 0;
     std::optional<double> total = {};
     std::string message = {};
 };
 
 /// Has constructors, so that it can be made inside a co_await with g++ 12 too.
-struct call_options {
+struct KEEL_API call_options {
     /// Without an answer or progress for this long, and in all: for connecting, every page and every round together. The time that
     /// it takes to answer questions of the server here is not counted. Zero takes the client's limits (request_idle, request_total).
     duration idle{};
@@ -50,7 +50,7 @@ struct call_options {
 };
 
 /// How a connection is opened. Several requests may be needed for that, so what is to go along with each belongs into keel::url.
-struct connect_options {
+struct KEEL_API connect_options {
     /// For this wait, beside the client's own `connect_timeout`, whichever is shorter. Zero: that alone.
     duration timeout{};
     /// Gives it up: it fails with error_kind::cancelled. Others who wait for the same connection still get one.
@@ -63,9 +63,10 @@ struct connect_options {
 };
 
 /// A tool that failed in its own business, where a typed result was wanted. The text is what the tool said.
-class tool_failed : public std::runtime_error {
+class KEEL_API tool_failed : public std::runtime_error {
 public:
     explicit tool_failed(tool_result r);
+    ~tool_failed() override;
     const tool_result& result() const noexcept { return *result_; }
 
 private:
@@ -75,13 +76,13 @@ private:
 // ---- rounds by hand (revision 2026-07-28) ----
 
 /// What a server wants to know before it can go on: `method` is "elicitation/create", "sampling/createMessage" or "roots/list".
-struct input_question {
+struct KEEL_API input_question {
     std::string method = {};
     json::value params = {};
 };
 
 /// Either the result, or questions.
-struct request_round {
+struct KEEL_API request_round {
     std::optional<json::value> result;
     std::map<std::string, input_question> questions;
     std::optional<std::string> state;  // to be given back as it is
@@ -90,7 +91,7 @@ struct request_round {
 };
 
 /// What goes along with the next round: an answer (a bare result) for each question.
-struct round_answers {
+struct KEEL_API round_answers {
     std::map<std::string, json::value> answers;
     std::optional<std::string> state;
 
@@ -107,8 +108,8 @@ json::value arguments_of(const Args& arguments) {
 }
 
 /// What a result says of its value: structured content, or its text read as JSON where that is what T needs.
-json::value value_of(const tool_result& r, bool wants_text);
-[[noreturn]] void throw_unexpected_result(const decode_error&);
+KEEL_API json::value value_of(const tool_result& r, bool wants_text);
+[[noreturn]] KEEL_API void throw_unexpected_result(const decode_error&);
 
 template <class T>
 task<T> typed_result(task<tool_result> call) {

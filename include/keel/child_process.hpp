@@ -16,7 +16,7 @@
 namespace keel::inline KEEL_ABI {
 
 /// What to start. The command is looked up in PATH unless it holds a slash.
-struct child_process {
+struct KEEL_API child_process {
     std::string command = {};
     std::vector<std::string> arguments = {};
     /// Added to, or replacing, what this process has in its environment.
@@ -25,7 +25,7 @@ struct child_process {
 };
 
 /// How a child ended.
-struct child_end {
+struct KEEL_API child_end {
     enum class kind : unsigned char {
         exited,     // `number` is its status
         signalled,  // `number` is the signal
@@ -40,7 +40,7 @@ struct child_end {
     std::string text() const;
 };
 
-struct child_options {
+struct KEEL_API child_options {
     /// Its bounds child_exit, child_term and child_reap are used here.
     keel::limits limits = {};
     /// What it writes to standard error, as it comes. It is read in any case: a child never has to wait for it.
@@ -49,7 +49,7 @@ struct child_options {
     std::function<void(const child_end&)> on_end = {};
 };
 
-struct started_child {
+struct KEEL_API started_child {
     /// Closing it ends the child in order: its input ends and it has child_exit to go, with its output still being read;
     /// then SIGTERM to its process group and child_term; then SIGKILL and child_reap.
     std::unique_ptr<connection> wire;
@@ -58,6 +58,6 @@ struct started_child {
 
 /// Starts a child in a process group of its own, with nothing of ours but its three standard descriptors. Throws
 /// std::system_error with the reason when it cannot be started. On the loop, which must be one of the library's own.
-started_child start_child(loop&, const child_process&, child_options = {});
+KEEL_API started_child start_child(loop&, const child_process&, child_options = {});
 
 }  // namespace keel

@@ -44,7 +44,7 @@ enum class protocol_mode : unsigned char {
 };
 
 /// What several clients may share: which era each server turned out to speak. Any thread.
-class era_memory {
+class KEEL_API era_memory {
 public:
     era_memory();
     ~era_memory();
@@ -62,33 +62,33 @@ private:
 };
 
 /// What to do when the connection is lost.
-struct restart_policy {
+struct KEEL_API restart_policy {
     /// So often in a row, without an answer in between. 0: never; connect() does it by hand.
     unsigned attempts = 0;
     /// Before the second attempt, doubled before each further one, up to 30 s.
     duration first_wait = std::chrono::milliseconds(200);
 };
 
-struct cache_settings {
+struct KEEL_API cache_settings {
     bool enabled = true;
     std::size_t max_entries = 256;
     std::size_t max_bytes = 16 * 1024 * 1024;
 };
 
 /// A message that the server logs.
-struct server_log {
+struct KEEL_API server_log {
     log_level level = log_level::info;
     std::string logger = {};
     json::value data = {};
 };
 
 /// How a connection ended.
-struct disconnection {
+struct KEEL_API disconnection {
     std::string cause = {};     // "" when we closed it
     bool will_restart = false;  // the next call connects again
 };
 
-struct client_options {
+struct KEEL_API client_options {
     /// What the server is told of this program.
     implementation about = {};
     keel::limits limits = {};
@@ -142,7 +142,7 @@ struct client_options {
 };
 
 /// What is known of the server since it was connected to.
-struct server_facts {
+struct KEEL_API server_facts {
     std::string protocol_version = {};
     bool modern = false;
     implementation about = {};
@@ -168,7 +168,7 @@ class client_engine;  // src/client/engine.hpp
 ///
 /// Every call ends exactly once: with its result or with keel::error, whose kind says what can be done.
 /// Cancellation of a task: the call is given up, the server is told, the wait throws keel::cancelled.
-class client {
+class KEEL_API client {
 public:
     /// On a thread of its own.
     explicit client(server_target where, client_options options = {});

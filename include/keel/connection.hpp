@@ -11,7 +11,7 @@
 namespace keel::inline KEEL_ABI {
 
 /// Two directions of bytes, driven by one loop. All functions and all calls to the listener happen on that loop.
-class connection {
+class KEEL_API connection {
 public:
     /// Who hears of what happens. Not called after close, and never from inside start, write, pause, resume or close.
     class listener {

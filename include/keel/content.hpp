@@ -16,7 +16,7 @@ namespace keel::inline KEEL_ABI {
 
 /// One block of content: text, or any other kind the protocol knows. Where the peer's revision does not know the kind,
 /// a text that says what was there is sent in its place.
-class content {
+class KEEL_API content {
 public:
     content() = default;
     content(std::string text) : text_(std::move(text)) {}
@@ -82,12 +82,12 @@ private:
 };
 
 // For keel/describe.hpp.
-json::value keel_encode(const content& from);
-bool keel_decode(const json::value& from, content& into, decode_error& error);
+KEEL_API json::value keel_encode(const content& from);
+KEEL_API bool keel_decode(const json::value& from, content& into, decode_error& error);
 inline bool keel_write_json(std::string& out, const content& from) { return from.write(out); }
 
 /// The whole result of a tool call. A tool that fails in its own business says so here; that is a result, not an error.
-struct tool_result {
+struct KEEL_API tool_result {
     std::vector<keel::content> content;
     std::optional<json::value> structured;
     bool is_error = false;

@@ -12,10 +12,10 @@
 
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <typeindex>
 #include <vector>
 
 namespace keel::inline KEEL_ABI {
@@ -23,11 +23,17 @@ namespace keel::inline KEEL_ABI {
 namespace detail {
 struct call_state;  // src/server/call_state.hpp
 struct context_access;
+
+/// Identifies a type without type information (-fno-rtti): the address of a variable that each type has of its own. Writable,
+/// since linkers may merge equal constants. Binaries with hidden visibility have different keys for the same type.
+using type_key = const void*;
+template <class T>
+inline char type_mark = 0;
 }  // namespace detail
 
 /// A handle to one request: copy it to keep it. From any thread, and also after the request has ended: what is said
 /// then is dropped, what is asked then fails.
-class context {
+class KEEL_API context {
 public:
     explicit context(std::shared_ptr<detail::call_state> state) noexcept : state_(std::move(state)) {}
 
@@ -64,7 +70,7 @@ public:
     /// What server::on_start has made, of this type. Throws std::logic_error when there is none.
     template <class T>
     T& state() const {
-        return *static_cast<T*>(find_state(typeid(T)));
+        return *static_cast<T*>(find_state(&detail::type_mark<T>, std::source_location::current()));
     }
 
     // ---- asking the client ----
@@ -131,7 +137,7 @@ public:
 
 private:
     friend struct detail::context_access;
-    void* find_state(std::type_index type) const;
+    void* find_state(detail::type_key type, const std::source_location& where) const;
     std::optional<json::value> recorded_outcome(const std::string& key) const;
     void record_outcome(std::string key, json::value outcome);
 

@@ -9,7 +9,7 @@
 namespace keel::inline KEEL_ABI {
 
 /// Where a value did not fit and why: `arguments.items[2].name` and `expected string, found integer`.
-struct decode_error {
+struct KEEL_API decode_error {
     std::string path;
     std::string text;
 

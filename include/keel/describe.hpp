@@ -32,11 +32,11 @@ namespace keel::inline KEEL_ABI {
 namespace detail {
 
 // The loops, in src/describe.
-json::value encode(const type_table&, const void* from, const encode_filter* = nullptr);
-bool write_json(std::string& out, const type_table&, const void* from);
-bool decode(const type_table&, const json::value&, void* into, decode_error&, std::string_view prefix);
-[[noreturn]] void throw_decode_error(const decode_error&);
-json::value schema_of(const type_table&);
+KEEL_API json::value encode(const type_table&, const void* from, const encode_filter* = nullptr);
+KEEL_API bool write_json(std::string& out, const type_table&, const void* from);
+KEEL_API bool decode(const type_table&, const json::value&, void* into, decode_error&, std::string_view prefix);
+[[noreturn]] KEEL_API void throw_decode_error(const decode_error&);
+KEEL_API json::value schema_of(const type_table&);
 
 }  // namespace detail
 

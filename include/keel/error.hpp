@@ -23,7 +23,7 @@ enum class error_kind : unsigned char {
 };
 
 /// Words for people: "connection closed", "timed out", "bad message".
-std::string_view name_of(error_kind) noexcept;
+KEEL_API std::string_view name_of(error_kind) noexcept;
 
 namespace error_code {
 inline constexpr int parse = -32700;
@@ -41,7 +41,7 @@ inline constexpr int request_cancelled = -32800;
 
 /// Thrown by calls that failed. From a handler it is also the way to answer with a protocol error of one's own:
 /// `throw keel::error(keel::error_code::invalid_params, "no such row", json::object({{"row", 7}}))`.
-class error : public std::runtime_error {
+class KEEL_API error : public std::runtime_error {
 public:
     error(int code, const std::string& message, json::value data = {})
         : std::runtime_error(message), kind_(error_kind::rejected), code_(code), data_(std::move(data)) {}
@@ -49,6 +49,7 @@ public:
     /// The same with what a peer is to be told when nobody catches it.
     error(error_kind kind, const std::string& message, int code, json::value data = {})
         : std::runtime_error(message), kind_(kind), code_(code), data_(std::move(data)) {}
+    ~error() override;
 
     error_kind kind() const noexcept { return kind_; }
     /// The JSON-RPC code: as received when kind is rejected, else what a peer is told; 0 when there is none.

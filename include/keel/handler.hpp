@@ -16,7 +16,7 @@
 namespace keel::inline KEEL_ABI::detail {
 
 /// A result on its way to the wire: JSON texts. What they are depends on the kind of handler.
-struct reply {
+struct KEEL_API reply {
     std::string content;     // tools: an array of blocks; resources: of contents; prompts: of messages
     std::string structured;  // tools: structured content; empty: none
     std::string extra;       // further members of the result, each with a comma before it
@@ -26,21 +26,23 @@ struct reply {
 };
 
 /// Arguments that do not fit. The message names the path.
-class bad_arguments : public std::runtime_error {
+class KEEL_API bad_arguments : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+    ~bad_arguments() override;
 };
 
 /// A result that cannot be sent: NaN, text that is not UTF-8, structured content that breaks its own schema.
-class bad_result : public std::runtime_error {
+class KEEL_API bad_result : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+    ~bad_result() override;
 };
 
 using plain_handler = std::function<void(context*, const json::value& input, reply& out)>;
 using task_handler = std::function<task<reply>(context, json::value input)>;
 
-struct handler {
+struct KEEL_API handler {
     plain_handler plain = {};  // one of the two
     task_handler coroutine = {};
     bool wants_context = true;
@@ -50,9 +52,9 @@ struct handler {
 };
 
 /// `_meta` of the result. Throws bad_result when it is no object.
-void write_meta(reply& out, const json::value& meta);
-[[noreturn]] void throw_unexpressible();
-[[noreturn]] void throw_bad_arguments(const decode_error&);
+KEEL_API void write_meta(reply& out, const json::value& meta);
+[[noreturn]] KEEL_API void throw_unexpressible();
+[[noreturn]] KEEL_API void throw_bad_arguments(const decode_error&);
 
 template <class Args>
 Args read_described(const json::value& from, std::string_view prefix) {

@@ -22,7 +22,7 @@
 namespace keel::inline KEEL_ABI {
 
 /// One HTTP request, as routes and `identify` see it. Good during the call.
-class http_request {
+class KEEL_API http_request {
 public:
     virtual std::string_view method() const noexcept = 0;
     virtual std::string_view path() const noexcept = 0;
@@ -35,7 +35,7 @@ protected:
     ~http_request() = default;
 };
 
-struct http_answer {
+struct KEEL_API http_answer {
     int status = 200;
     std::string content_type = "text/plain; charset=utf-8";
     std::string body = {};
@@ -43,7 +43,7 @@ struct http_answer {
 };
 
 /// Bounds of what clients can make an HTTP server keep or wait for; those of messages and handlers are keel::limits.
-struct http_limits {
+struct KEEL_API http_limits {
     std::size_t max_head = 16 * 1024;        // bytes of request line and headers: 431
     std::size_t max_headers = 100;           // 431
     std::size_t max_body = 4 * 1024 * 1024;  // 413
@@ -65,7 +65,7 @@ struct http_limits {
     duration keep_alive = std::chrono::seconds(15);
 };
 
-struct http_options {
+struct KEEL_API http_options {
     std::string path = "/mcp";
     /// Loops, each with a thread; 0: one for each processor. A connection stays on its loop, and so does a session.
     unsigned threads = 0;
@@ -103,7 +103,7 @@ struct http_options {
 };
 
 /// Threads: everything may be called from any thread. Outlive it with the server.
-class http_server {
+class KEEL_API http_server {
 public:
     /// Throws std::invalid_argument for options that cannot be, std::runtime_error for a certificate that cannot be used.
     explicit http_server(server& s, http_options options = {});

@@ -22,18 +22,20 @@
 namespace keel::inline KEEL_ABI::json {
 
 /// Thrown by the convenience functions: a wrong kind, text that is not JSON, a number that JSON cannot express.
-class error : public std::runtime_error {
+class KEEL_API error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+    ~error() override;
 };
 
 enum class kind : std::uint8_t { null, boolean, integer, unsigned_integer, real, string, array, object };
 
 /// The word used in messages: "string", "array", … (all three number kinds are "number" or "integer").
-std::string_view name_of(kind) noexcept;
+KEEL_API std::string_view name_of(kind) noexcept;
 
 struct member;
 class value;
+KEEL_API bool operator==(const value& a, const value& b) noexcept;
 
 namespace detail {
 struct container;  // heap or arena block of an array or object: see src/json/container.hpp
@@ -41,7 +43,7 @@ struct builder;    // how the reader makes borrowed values
 }  // namespace detail
 
 /// Integers are exact from -2^63 to 2^64-1. `unsigned_integer` is used only for what does not fit a signed one.
-class value {
+class KEEL_API value {
 public:
     value() noexcept : int_(0) {}
     value(std::nullptr_t) noexcept : int_(0) {}
@@ -190,15 +192,15 @@ private:
 static_assert(sizeof(value) == 16);
 
 /// `json::array({1, "two", nullptr})`
-value array(std::initializer_list<value> items = {});
+KEEL_API value array(std::initializer_list<value> items = {});
 /// `json::object({{"name", "x"}, {"size", 3}})`; the last of two equal keys wins.
-value object(std::initializer_list<std::pair<std::string_view, value>> members = {});
+KEEL_API value object(std::initializer_list<std::pair<std::string_view, value>> members = {});
 
-struct parse_options {
+struct KEEL_API parse_options {
     std::size_t max_depth = 512;  // deeper nesting is an error
 };
 
-struct parse_error {
+struct KEEL_API parse_error {
     std::size_t offset =
         0;  // of the first byte that cannot be right; of the first digit or sign if a number is too large
     const char* what = "";  // a short constant text: "invalid UTF-8", "nested too deeply", …
@@ -207,7 +209,7 @@ struct parse_error {
 /// Reads text into memory that is reused from one text to the next. The values borrow: they are good until the
 /// next call of read or the end of the document, and only as long as the text itself (strings without escapes point
 /// into it). Not for several threads at once.
-class document {
+class KEEL_API document {
 public:
     document();
     ~document();
@@ -231,28 +233,28 @@ private:
 };
 
 /// An owned value. Throws json::error with offset and reason.
-value parse(std::string_view text, const parse_options& = {});
+KEEL_API value parse(std::string_view text, const parse_options& = {});
 
 /// Appends the text of a value, without white space and without any raw newline. False when the value holds something
 /// that JSON cannot express (NaN, infinity) or a string that is not UTF-8: `out` is then as it was before.
-[[nodiscard]] bool write(std::string& out, const value& v);
+[[nodiscard]] KEEL_API bool write(std::string& out, const value& v);
 /// The text as a string; throws json::error where write returns false.
-std::string to_string(const value& v);
+KEEL_API std::string to_string(const value& v);
 
 // The parts of a text, for code that writes messages without building a value first.
 /// Appends a quoted, escaped string. False (and nothing appended) when `text` is not UTF-8.
-[[nodiscard]] bool write_string(std::string& out, std::string_view text);
-void write_int(std::string& out, std::int64_t n);
-void write_uint(std::string& out, std::uint64_t n);
+[[nodiscard]] KEEL_API bool write_string(std::string& out, std::string_view text);
+KEEL_API void write_int(std::string& out, std::int64_t n);
+KEEL_API void write_uint(std::string& out, std::uint64_t n);
 /// The fewest digits that read back as the same double, and as a real: 3.0, 0.1, 100000.0, 1e+300. False for NaN and
 /// infinity.
-[[nodiscard]] bool write_double(std::string& out, double d);
+[[nodiscard]] KEEL_API bool write_double(std::string& out, double d);
 
 /// True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF).
-bool is_utf8(std::string_view text) noexcept;
+KEEL_API bool is_utf8(std::string_view text) noexcept;
 
 /// A member of an object. The key is a string value so that it can be borrowed too.
-struct member {
+struct KEEL_API member {
     std::string_view key() const noexcept { return *name.if_string(); }
     value name;
     value content;

@@ -8,7 +8,7 @@
 
 namespace keel::inline KEEL_ABI {
 
-struct limits {
+struct KEEL_API limits {
     /// How long running handlers may go on once input has ended. Zero cancels them at once.
     duration drain_on_eof = std::chrono::seconds(0);
     /// From the moment a handler's token fires to the moment nobody waits for it any more.

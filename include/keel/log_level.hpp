@@ -12,7 +12,7 @@ namespace keel::inline KEEL_ABI {
 enum class log_level : unsigned char { debug, info, notice, warning, error, critical, alert, emergency };
 
 /// As on the wire: "warning".
-std::string_view name_of(log_level) noexcept;
-std::optional<log_level> find_log_level(std::string_view name) noexcept;
+KEEL_API std::string_view name_of(log_level) noexcept;
+KEEL_API std::optional<log_level> find_log_level(std::string_view name) noexcept;
 
 }  // namespace keel

@@ -10,6 +10,8 @@
 
 namespace keel::inline KEEL_ABI {
 
+class reactor;  // src/async/reactor.hpp
+
 using time_point = std::chrono::steady_clock::time_point;
 using duration = std::chrono::steady_clock::duration;
 
@@ -17,7 +19,7 @@ using duration = std::chrono::steady_clock::duration;
 /// loop and never leave it. The library has one over Asio (see keel/asio.hpp); tests bring one whose clock stands still.
 ///
 /// Threads: post and here from any thread; everything else on the loop.
-class loop {
+class KEEL_API loop {
 public:
     using timer = std::uint64_t;  // 0 is no timer
 
@@ -36,6 +38,10 @@ public:
     virtual timer start_timer(time_point when, std::function<void()> work) = 0;
     /// After this the work does not run. An unknown or finished timer is fine.
     virtual void stop_timer(timer) noexcept = 0;
+
+    /// The library's own loops return themselves, all others nullptr. Do not override it. (A dynamic_cast would crash on
+    /// a loop from a file that is compiled with -fno-rtti.)
+    virtual reactor* as_reactor() noexcept { return nullptr; }
 };
 
 /// A duration may be "for as long as it takes".

@@ -15,12 +15,11 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <typeindex>
 
 namespace keel::inline KEEL_ABI {
 
 /// A request on its way to its handler. `params` may be changed before it goes on.
-struct request_call {
+struct KEEL_API request_call {
     context ctx;
     const std::string method;
     json::value params;
@@ -36,8 +35,8 @@ using middleware = std::function<task<json::value>(request_call&, next_handler)>
 namespace detail {
 
 /// What a start hook has made.
-struct started_state {
-    std::type_index type = typeid(void);
+struct KEEL_API started_state {
+    type_key type = nullptr;
     std::shared_ptr<void> object = {};
 };
 

@@ -15,7 +15,7 @@
 
 namespace keel::inline KEEL_ABI {
 
-struct prompt_options {
+struct KEEL_API prompt_options {
     std::string title = {};
     bool quick = false;
     std::vector<icon> icons = {};
@@ -28,16 +28,16 @@ using prompt_arguments = std::map<std::string, std::string>;
 
 namespace detail {
 
-struct prompt_entry {
+struct KEEL_API prompt_entry {
     prompt about;
     detail::handler handler;
     std::map<std::string, completer> complete;
     bool replace = false;
 };
 
-void write_prompt(reply& out, const prompt_result& r);
+KEEL_API void write_prompt(reply& out, const prompt_result& r);
 /// The arguments of a prompt as the members of a described struct say: name, title, description, required.
-std::vector<prompt_argument> arguments_of(const struct_table& fields);
+KEEL_API std::vector<prompt_argument> arguments_of(const struct_table& fields);
 
 template <class R>
 inline constexpr bool is_prompt_value =

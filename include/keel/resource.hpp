@@ -17,18 +17,18 @@
 namespace keel::inline KEEL_ABI {
 
 /// How long a result may be kept by whoever receives it, and whether it is the same for everyone (revision 2026-07-28).
-struct cache_hint {
+struct KEEL_API cache_hint {
     std::chrono::milliseconds ttl = std::chrono::milliseconds(0);
     bool shared = false;
 };
 
 /// Raw bytes, as opposed to text.
-struct bytes {
+struct KEEL_API bytes {
     std::string data = {};
 };
 
 /// Everything a read can give.
-struct read_result {
+struct KEEL_API read_result {
     std::vector<resource_contents> contents;
     std::optional<cache_hint> cache;
 
@@ -38,15 +38,16 @@ struct read_result {
 };
 
 /// What is being read. `variables` are those of the template, decoded.
-struct resource_request {
+struct KEEL_API resource_request {
     std::string uri = {};
     std::map<std::string, std::string> variables = {};
 };
 
 /// Thrown by the handler of a template for a URI that fits it and yet names nothing.
-class resource_not_found : public error {
+class KEEL_API resource_not_found : public error {
 public:
     explicit resource_not_found(std::string uri);
+    ~resource_not_found() override;
     const std::string& uri() const noexcept { return uri_; }
 
 private:
@@ -54,13 +55,13 @@ private:
 };
 
 /// A part of the list of resources behind a template: `next` is empty at the end, else what to ask with for more.
-struct resource_page {
+struct KEEL_API resource_page {
     std::vector<resource> resources = {};
     std::string next = {};
 };
 
 /// What has been typed so far of an argument, and the arguments that are already chosen.
-struct completion_request {
+struct KEEL_API completion_request {
     std::string argument = {};
     std::string value = {};
     std::map<std::string, std::string> chosen = {};
@@ -69,13 +70,13 @@ struct completion_request {
 /// Proposes values for an argument of a prompt or a variable of a template. Runs on a worker thread.
 using completer = std::function<completion(context&, const completion_request&)>;
 
-struct resource_options {
+struct KEEL_API resource_options {
     bool quick = false;
     std::optional<cache_hint> cache = {};
     bool replace = false;
 };
 
-struct template_options {
+struct KEEL_API template_options {
     bool quick = false;
     std::optional<cache_hint> cache = {};
     bool replace = false;
@@ -89,22 +90,22 @@ struct template_options {
 
 namespace detail {
 
-struct resource_entry {
+struct KEEL_API resource_entry {
     resource about;
     detail::handler handler;
     resource_options options;
 };
 
-struct template_entry {
+struct KEEL_API template_entry {
     resource_template about;
     detail::handler handler;
     template_options options;
 };
 
 // `input` of a resource's handler: {"uri", "mimeType", "variables"}.
-void write_contents(reply& out, const read_result& r);
-void write_text_contents(reply& out, std::string_view text, const json::value& input);
-void write_byte_contents(reply& out, std::string_view data, const json::value& input);
+KEEL_API void write_contents(reply& out, const read_result& r);
+KEEL_API void write_text_contents(reply& out, std::string_view text, const json::value& input);
+KEEL_API void write_byte_contents(reply& out, std::string_view data, const json::value& input);
 
 template <class R>
 inline constexpr bool is_resource_value = std::is_same_v<R, read_result> || std::is_same_v<R, resource_contents> ||

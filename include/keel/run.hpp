@@ -24,7 +24,7 @@ class epoll_loop;
 namespace detail {
 
 /// A loop for the thread that made it, until it is destroyed.
-class loop_of_thread {
+class KEEL_API loop_of_thread {
 public:
     /// Throws std::logic_error on a thread that has one already.
     loop_of_thread();

@@ -17,7 +17,7 @@ namespace keel::inline KEEL_ABI {
 
 /// One turn of the conversation. Before revision 2025-11-25 a message has one block: several are sent as several
 /// messages.
-struct sampling_message {
+struct KEEL_API sampling_message {
     keel::role role = keel::role::user;
     std::vector<keel::content> content;
     json::value meta;
@@ -40,7 +40,7 @@ enum class tool_choice : unsigned char {
 /// How much of the conversation with servers the client should add. Anything but `none` is deprecated in the protocol.
 enum class include_context : unsigned char { none, this_server, all_servers };
 
-struct sampling_request {
+struct KEEL_API sampling_request {
     std::vector<sampling_message> messages;
     std::int64_t max_tokens = 1000;
     std::optional<keel::model_preferences> model_preferences;
@@ -61,7 +61,7 @@ struct sampling_request {
         : messages(std::move(conversation)), max_tokens(most_tokens) {}
 };
 
-struct sampling_result {
+struct KEEL_API sampling_result {
     keel::role role = keel::role::assistant;
     std::vector<keel::content> content;
     std::string model;

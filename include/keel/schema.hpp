@@ -21,16 +21,17 @@ struct program;  // src/schema/program.hpp
 
 /// What is wrong with a schema: where (a JSON pointer into it) and why. In one of the documents handed in, the pointer
 /// follows the document's URI: `https://example.com/a.json#/properties/b`.
-class schema_error : public std::runtime_error {
+class KEEL_API schema_error : public std::runtime_error {
 public:
     schema_error(std::string where, const std::string& why);
+    ~schema_error() override;
     const std::string& where() const noexcept { return *where_; }
 
 private:
     std::shared_ptr<const std::string> where_;  // shared, so that copying the exception cannot throw
 };
 
-struct schema_options {
+struct KEEL_API schema_options {
     bool check_formats = false;  // "format" is an annotation unless asked for
     /// Documents that `$ref` may reach, by absolute URI (without fragment). Nothing is ever fetched.
     std::vector<std::pair<std::string, json::value>> documents = {};
@@ -40,7 +41,7 @@ struct schema_options {
 };
 
 /// A schema made ready once, used from any thread. Copying shares. Keeps nothing of the document it was made from.
-class schema {
+class KEEL_API schema {
 public:
     schema() noexcept = default;  // accepts everything
     /// Throws schema_error when the document is no valid schema of a dialect that is known, refers to something that is

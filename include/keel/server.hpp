@@ -30,7 +30,7 @@
 namespace keel::inline KEEL_ABI {
 
 /// How the answers of multi-round requests (revision 2026-07-28) travel: see docs/asking.md.
-struct asking_options {
+struct KEEL_API asking_options {
     /// Keys that seal the state, each 32 bytes as 64 hexadecimal digits or Base64: the first seals, all of them open. Without
     /// any, a random one is made, which no other process and no restart knows.
     std::vector<std::string> keys = {};
@@ -48,7 +48,7 @@ struct asking_options {
     std::function<std::chrono::system_clock::time_point()> clock = {};
 };
 
-struct server_options {
+struct KEEL_API server_options {
     keel::limits limits = {};
     /// For the model: how to use this server.
     std::string instructions = {};
@@ -76,7 +76,7 @@ struct server_options {
 };
 
 /// Where to serve. `stdio()` is this process's standard input and output.
-struct endpoint {
+struct KEEL_API endpoint {
     enum class kind : unsigned char { stdio, unix_socket, tcp };
     kind where = kind::stdio;
     std::string address = {};  // a path, or HOST:PORT
@@ -87,13 +87,13 @@ struct endpoint {
 };
 
 /// How one connection ended.
-struct connection_end {
+struct KEEL_API connection_end {
     std::string cause = {};     // "" for an orderly end
     std::size_t abandoned = 0;  // handlers that did not stop within their grace
 };
 
 /// Threads: everything may be called from any thread, also while serving.
-class server {
+class KEEL_API server {
 public:
     explicit server(implementation about, server_options options = {});
     /// Stops, as stop() does.
@@ -182,7 +182,7 @@ public:
         } else {
             using state = typename made::element_type;  // a std::shared_ptr or std::unique_ptr
             add_start_hook([f = std::move(f)]() mutable -> detail::started_state {
-                return {typeid(state), std::shared_ptr<state>(f())};
+                return {&detail::type_mark<state>, std::shared_ptr<state>(f())};
             });
         }
     }
@@ -228,9 +228,9 @@ private:
 /// The whole main function of a server program: reads the command line (--stdio, --unix PATH, --tcp HOST:PORT, --drain DURATION,
 /// --log-level LEVEL, --help), serves, handles SIGTERM and SIGINT. Returns the exit status: 0 after an orderly end,
 /// 1 when serving failed, 2 for a wrong command line.
-int main(server& s, int argc, const char* const* argv);
+KEEL_API int main(server& s, int argc, const char* const* argv);
 
 /// Serves standard input and output until the client is done.
-int run_stdio(server& s);
+KEEL_API int run_stdio(server& s);
 
 }  // namespace keel

@@ -15,7 +15,7 @@ namespace keel::inline KEEL_ABI {
 /// The requests of one method, each counted when it is answered or given up. Times are from the moment its bytes were
 /// read, so they include waiting behind others that came with it; they are right to within an eighth. The clock is
 /// loop::now() of its connection's loop.
-struct method_health {
+struct KEEL_API method_health {
     std::uint64_t count = 0;
     std::uint64_t errors = 0;  // answered with a protocol error
     std::chrono::nanoseconds p50{0};
@@ -24,7 +24,7 @@ struct method_health {
     std::chrono::nanoseconds slowest{0};
 };
 
-struct server_health {
+struct KEEL_API server_health {
     std::size_t connections = 0;
     std::size_t in_flight = 0;  // calls that run; open listens are not among them
     std::uint64_t requests = 0;

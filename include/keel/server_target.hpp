@@ -19,15 +19,15 @@ class connector;  // src/client/link.hpp
 }
 
 /// A socket with the framing of stdio.
-struct unix_socket {
+struct KEEL_API unix_socket {
     std::string path = {};
 };
-struct tcp {
+struct KEEL_API tcp {
     std::string address = {};  // HOST:PORT
 };
 
 /// A server over HTTP. (In the library keel::http.)
-struct url {
+struct KEEL_API url {
     std::string address = {};  // "https://example.com/mcp"
     /// Sent with every request: an Authorization, for instance. They stay with the server they are for.
     std::vector<std::pair<std::string, std::string>> headers = {};
@@ -47,11 +47,11 @@ struct url {
 
 namespace detail {
 /// Throws std::invalid_argument for what does not begin with http:// or https://.
-url url_of_text(std::string_view text);
+KEEL_API url url_of_text(std::string_view text);
 }  // namespace detail
 
 /// Where a server is. Made from any of the above, or from a server in this process.
-class server_target {
+class KEEL_API server_target {
 public:
     server_target(child_process);
     server_target(unix_socket);

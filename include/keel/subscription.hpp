@@ -11,7 +11,7 @@
 
 namespace keel::inline KEEL_ABI {
 
-struct subscription_request {
+struct KEEL_API subscription_request {
     bool tools = false;
     bool prompts = false;
     bool resources = false;         // the list of them
@@ -20,7 +20,7 @@ struct subscription_request {
     subscription_request() = default;
 };
 
-struct change {
+struct KEEL_API change {
     enum class kind : unsigned char { tools, prompts, resources, resource };
     kind what = kind::tools;
     std::string uri = {};  // of a resource
@@ -42,7 +42,7 @@ class subscription_state;  // src/client/subscription_state.hpp
 /// up again for as long as the session lasts, and what happened meanwhile may be missed.
 /// Dropping it ends it. Any thread; one task
 /// at a time may wait in next().
-class subscription {
+class KEEL_API subscription {
 public:
     subscription() = default;
     explicit subscription(std::shared_ptr<client_side::subscription_state> s) noexcept : state_(std::move(s)) {}

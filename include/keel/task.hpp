@@ -22,15 +22,15 @@
 namespace keel::inline KEEL_ABI {
 
 /// Thrown by the wait that was pending when its activity was cancelled.
-class cancelled : public std::exception {
+class KEEL_API cancelled : public std::exception {
 public:
-    const char* what() const noexcept override { return "cancelled"; }
+    const char* what() const noexcept override;
 };
 
 namespace detail {
 
-void* allocate_frame(std::size_t bytes);
-void free_frame(void* frame, std::size_t bytes) noexcept;
+KEEL_API void* allocate_frame(std::size_t bytes);
+KEEL_API void free_frame(void* frame, std::size_t bytes) noexcept;
 
 class activity;
 
@@ -42,7 +42,7 @@ enum class waits_for : unsigned char {
 };
 
 /// Hears of every wait that begins in an activity and of every child that ends.
-class activity_watcher {
+class KEEL_API activity_watcher {
 public:
     virtual void on_wait() noexcept = 0;
 
@@ -51,7 +51,7 @@ protected:
 };
 
 /// A point where a coroutine waits for something outside: the leaf of a chain of awaits.
-class wait {
+class KEEL_API wait {
 public:
     explicit wait(waits_for what = waits_for::something) noexcept : what_(what) {}
     wait(const wait&) = delete;
@@ -81,7 +81,7 @@ protected:
     /// The activity was cancelled: stop waiting. Either call resume at once, or later when what is waited for has let go.
     virtual void interrupt() noexcept = 0;
     /// What the interrupted wait throws.
-    [[noreturn]] virtual void rethrow() const { throw cancelled(); }
+    [[noreturn]] virtual void rethrow() const;
 
 private:
     friend class activity;
@@ -93,7 +93,7 @@ private:
 
 /// A root task and every task it awaits: one line of execution on one loop.
 /// Owned by whoever started it, who must keep it until its `done` was called (see start below).
-class activity {
+class KEEL_API activity {
 public:
     explicit activity(keel::loop& loop, activity* parent = nullptr) noexcept;
     activity(const activity&) = delete;
@@ -145,7 +145,7 @@ private:
     activity* previous_ = nullptr;
 };
 
-struct promise_base {
+struct KEEL_API promise_base {
     activity* current = nullptr;
     std::coroutine_handle<> continuation;
 
@@ -268,7 +268,7 @@ struct task_promise<void> : promise_base {
 };
 
 /// The frame at the bottom of an activity. It frees itself when it ends.
-struct root {
+struct KEEL_API root {
     struct promise_type : promise_base {
         root get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
         std::suspend_never final_suspend() noexcept { return {}; }

@@ -16,12 +16,13 @@ namespace keel::inline KEEL_ABI {
 
 /// Thrown by a tool of any kind to say that it failed in its own business: a result that the model should read, not a
 /// protocol error.
-class tool_failure : public std::runtime_error {
+class KEEL_API tool_failure : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+    ~tool_failure() override;
 };
 
-struct tool_options {
+struct KEEL_API tool_options {
     std::string title = {};
     /// The function returns at once: it runs on the loop itself instead of on a worker thread. It must never block.
     bool quick = false;
@@ -33,7 +34,7 @@ struct tool_options {
 };
 
 /// What clients are told of a tool.
-struct tool_description {
+struct KEEL_API tool_description {
     std::string name = {};
     std::string description = {};
     json::value input_schema = {};   // an object schema; arguments are checked against it
@@ -43,20 +44,20 @@ struct tool_description {
 
 namespace detail {
 
-struct tool_entry {
+struct KEEL_API tool_entry {
     tool_description about;
     detail::handler handler;
     /// Decoding checks the arguments as well as their schema does.
     bool decoding_suffices = false;
 };
 
-void write_text(reply& out, std::string_view text);
-void write_result(reply& out, const tool_result& r);
-void write_number(reply& out, double d);
-void write_number(reply& out, std::int64_t n);
-void write_number(reply& out, std::uint64_t n);
+KEEL_API void write_text(reply& out, std::string_view text);
+KEEL_API void write_result(reply& out, const tool_result& r);
+KEEL_API void write_number(reply& out, double d);
+KEEL_API void write_number(reply& out, std::int64_t n);
+KEEL_API void write_number(reply& out, std::uint64_t n);
 /// `structured` holds the JSON text; its twin as text content is added.
-void add_text_twin(reply& out);
+KEEL_API void add_text_twin(reply& out);
 
 template <class R>
 inline constexpr bool is_tool_value =
@@ -93,9 +94,9 @@ struct tool_traits {
     }
 };
 
-json::value empty_object_schema();
+KEEL_API json::value empty_object_schema();
 /// Whether decoding checks everything the schema of a described struct says: a `pattern` it does not.
-bool decoding_checks_all(const json::value& schema);
+KEEL_API bool decoding_checks_all(const json::value& schema);
 
 template <class F>
 tool_entry make_tool(std::string name, std::string description, F f, tool_options options) {

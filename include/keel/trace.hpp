@@ -9,7 +9,7 @@
 namespace keel::inline KEEL_ABI {
 
 /// Empty members were absent, or not in the form that W3C asks for.
-struct trace_context {
+struct KEEL_API trace_context {
     std::string traceparent;  // "00-<trace id>-<parent id>-<flags>"
     std::string tracestate;   // "vendor=value,…"; only together with a traceparent
     std::string baggage;      // "key=value;property,…"

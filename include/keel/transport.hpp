@@ -21,7 +21,7 @@
 namespace keel::inline KEEL_ABI {
 
 /// The process's standard input and output as a connection.
-struct stdio {
+struct KEEL_API stdio {
     std::unique_ptr<connection> wire;
     /// Standard input is a regular file: whoever wrote it waits for no answer but wants them all.
     bool input_is_file = false;
@@ -30,17 +30,17 @@ struct stdio {
 /// Takes over standard input and output until the connection is closed: the wire gets private descriptors, fd 0 reads
 /// end-of-file and fd 1 goes to standard error, so that a stray printf or a child process cannot touch the wire. Both
 /// are given back by close. One at a time: a second throws std::logic_error.
-stdio open_stdio(loop&);
+KEEL_API stdio open_stdio(loop&);
 
 /// Opens /dev/null for those of the descriptors 0, 1 and 2 that are closed: the next thing a program opens would get their
 /// number. open_stdio does it too, but a program that opens anything earlier, a loop for instance, does it first.
-void open_missing_standard_descriptors();
+KEEL_API void open_missing_standard_descriptors();
 
 /// open_stdio for those who need the connection only.
 inline std::unique_ptr<connection> stdio_connection(loop& l) { return std::move(open_stdio(l).wire); }
 
 /// "127.0.0.1:8848", "[::1]:0", "localhost:80". Port 0 lets the system choose.
-struct tcp_address {
+struct KEEL_API tcp_address {
     std::string host;
     std::uint16_t port = 0;
 
@@ -51,7 +51,7 @@ struct tcp_address {
 };
 
 /// Accepts connections until it is closed or destroyed. Running out of descriptors pauses it for a moment.
-class listener {
+class KEEL_API listener {
 public:
     using accepted = std::function<void(std::unique_ptr<connection>)>;
 
@@ -69,25 +69,26 @@ public:
     virtual std::uint16_t port() const noexcept = 0;
 };
 
-struct listen_options {
+struct KEEL_API listen_options {
     /// Open at the same time; further peers wait in the system's queue.
     std::size_t max_connections = 1024;
 };
 
 /// Only the user who runs the process can connect (mode 0600). A socket file that nobody serves any more is replaced;
 /// anything else at `path` is left alone, and an error.
-std::unique_ptr<listener> listen_unix(loop&, const std::string& path, listener::accepted, listen_options = {});
-std::unique_ptr<listener> listen_tcp(loop&, const tcp_address&, listener::accepted, listen_options = {});
+KEEL_API std::unique_ptr<listener> listen_unix(loop&, const std::string& path, listener::accepted, listen_options = {});
+KEEL_API std::unique_ptr<listener> listen_tcp(loop&, const tcp_address&, listener::accepted, listen_options = {});
 
-std::unique_ptr<connection> connect_unix(loop&, const std::string& path);
+KEEL_API std::unique_ptr<connection> connect_unix(loop&, const std::string& path);
 /// Tries each address of the host in turn. Runs on the loop that is given.
 /// Cancellation: the attempt is dropped.
-task<std::unique_ptr<connection>> connect_tcp(loop&, tcp_address to);
+KEEL_API task<std::unique_ptr<connection>> connect_tcp(loop&, tcp_address to);
 
 /// Two ends of one connection in memory, each on its own loop, which may run on another thread. What one writes the
 /// other reads; each direction holds at most `capacity` bytes. Closing one end is end-of-input for the other, whose
 /// writes then fail.
-std::pair<std::unique_ptr<connection>, std::unique_ptr<connection>> memory_pair(loop& a, loop& b,
-                                                                                std::size_t capacity = 64 * 1024);
+KEEL_API std::pair<std::unique_ptr<connection>, std::unique_ptr<connection>> memory_pair(loop& a, loop& b,
+                                                                                         std::size_t capacity = 64 *
+                                                                                                                1024);
 
 }  // namespace keel

@@ -20,7 +20,7 @@ enum class role : unsigned char { user, assistant };
 enum class icon_theme : unsigned char { any, light, dark };
 
 /// A picture for user interfaces. `source` is an https: or data: URI.
-struct icon {
+struct KEEL_API icon {
     std::string source = {};
     std::string mime_type = {};
     std::vector<std::string> sizes = {};  // "48x48", "any"
@@ -28,14 +28,14 @@ struct icon {
 };
 
 /// Who something is for, how much it matters, and when it last changed.
-struct annotations {
+struct KEEL_API annotations {
     std::vector<role> audience = {};
     std::optional<double> priority = {};  // 0 to 1
     std::string last_modified = {};       // ISO 8601
 };
 
 /// A program that speaks the protocol. Name and version are told to the other side.
-struct implementation {
+struct KEEL_API implementation {
     std::string name = {};
     std::string version = {};
     std::string title = {};
@@ -45,7 +45,7 @@ struct implementation {
 };
 
 /// Hints about a tool, for clients that trust the server. What is not given has the protocol's default.
-struct tool_annotations {
+struct KEEL_API tool_annotations {
     std::string title = {};
     std::optional<bool> read_only = {};    // false: it may change something
     std::optional<bool> destructive = {};  // true: it may destroy something
@@ -54,7 +54,7 @@ struct tool_annotations {
 };
 
 /// A tool as its server shows it.
-struct tool {
+struct KEEL_API tool {
     std::string name = {};
     std::string title = {};
     std::string description = {};
@@ -67,7 +67,7 @@ struct tool {
 };
 
 /// Something that can be read.
-struct resource {
+struct KEEL_API resource {
     std::string uri = {};
     std::string name = {};
     std::string title = {};
@@ -80,7 +80,7 @@ struct resource {
 };
 
 /// A family of resources: `uri_template` is an RFC 6570 template.
-struct resource_template {
+struct KEEL_API resource_template {
     std::string uri_template = {};
     std::string name = {};
     std::string title = {};
@@ -92,7 +92,7 @@ struct resource_template {
 };
 
 /// What was read: text, or bytes as Base64. Exactly one of the two is there.
-struct resource_contents {
+struct KEEL_API resource_contents {
     std::string uri = {};
     std::string mime_type = {};
     std::optional<std::string> text = {};
@@ -107,7 +107,7 @@ struct resource_contents {
     std::optional<std::string> bytes() const;
 };
 
-struct prompt_argument {
+struct KEEL_API prompt_argument {
     std::string name = {};
     std::string title = {};
     std::string description = {};
@@ -115,7 +115,7 @@ struct prompt_argument {
 };
 
 /// A text with gaps that a person chooses and fills in.
-struct prompt {
+struct KEEL_API prompt {
     std::string name = {};
     std::string title = {};
     std::string description = {};
@@ -125,24 +125,24 @@ struct prompt {
 };
 
 /// A directory or file that the client lets the server work in.
-struct root {
+struct KEEL_API root {
     std::string uri = {};
     std::string name = {};
     json::value meta = {};
 };
 
 /// Proposals for the value of an argument, best first. More than 100 are cut, and `has_more` is set.
-struct completion {
+struct KEEL_API completion {
     std::vector<std::string> values = {};
     std::optional<std::int64_t> total = {};
     std::optional<bool> has_more = {};
 };
 
 /// What a client should weigh when it chooses a model. Priorities are from 0 to 1; hints are tried in order.
-struct model_hint {
+struct KEEL_API model_hint {
     std::string name = {};
 };
-struct model_preferences {
+struct KEEL_API model_preferences {
     std::vector<model_hint> hints = {};
     std::optional<double> cost_priority = {};
     std::optional<double> speed_priority = {};

@@ -63,8 +63,8 @@ KEEL_DESCRIBE(model_preferences, (hints, omit_empty), (cost_priority, wire("cost
 KEEL_DESCRIBE(sampling_message, role, (content, one_or_many), (meta, wire("_meta"), omit_empty))
 
 // On the wire a choice is an object: {"mode": "auto"}.
-json::value keel_encode(tool_choice from);
-bool keel_decode(const json::value& from, tool_choice& into, decode_error& error);
+KEEL_API json::value keel_encode(tool_choice from);
+KEEL_API bool keel_decode(const json::value& from, tool_choice& into, decode_error& error);
 
 KEEL_DESCRIBE(sampling_request, messages, (max_tokens, wire("maxTokens")),
               (model_preferences, wire("modelPreferences")), (system_prompt, wire("systemPrompt"), omit_empty),

@@ -47,6 +47,8 @@ public:
     /// or when nobody runs it. Idempotent.
     virtual void end() noexcept = 0;
 
+    reactor* as_reactor() noexcept final { return this; }
+
     /// Room for one read, shared by everything on this loop: what is in it is gone at the next turn.
     std::vector<char>& read_buffer() {
         if (read_buffer_.empty()) read_buffer_.resize(64 * 1024);
@@ -59,7 +61,7 @@ private:
 
 /// The reactor behind a loop. Throws std::invalid_argument for a loop that is none of the library's own.
 inline reactor& reactor_of(loop& l) {
-    if (auto* found = dynamic_cast<reactor*>(&l)) return *found;
+    if (reactor* found = l.as_reactor()) return *found;
     throw std::invalid_argument(
         "keel: this loop cannot watch descriptors; use one made by the library, as keel::loop_on does");
 }

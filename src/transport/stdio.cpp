@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <stdexcept>
 
@@ -96,8 +95,8 @@ private:
         if (::poll(&writable, 1, 0) < 1 || ::ftrylockfile(stdout) != 0) return false;
         bool flushed = ::fflush_unlocked(stdout) == 0;
         ::funlockfile(stdout);
-        // After sync_with_stdio(false), and only then, std::cout has a buffer of its own.
-        if (auto* own = dynamic_cast<std::filebuf*>(std::cout.rdbuf())) flushed = own->pubsync() == 0 && flushed;
+        // After sync_with_stdio(false), and only then, std::cout has a buffer of its own. (The argument true changes nothing.)
+        if (!std::ios_base::sync_with_stdio(true)) flushed = std::cout.rdbuf()->pubsync() == 0 && flushed;
         return flushed;
     }
 
