@@ -1,6 +1,6 @@
 #pragma once
 
-// What a prompt gives back: messages for a model.
+// The result of a prompt: messages for a model.
 
 #include <keel/content.hpp>
 #include <keel/types.hpp>
@@ -11,7 +11,7 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// Something said by the user or the model, one block.
+/// One message of the user or the model, with one content block.
 struct KEEL_API prompt_message {
     keel::role role = keel::role::user;
     keel::content content;
