@@ -8,6 +8,7 @@
 #   threads   those with threads        tsan
 #   drive     Python drivers            asan, unless release_only
 #   install   ways of using an installed or embedded Keel
+#   full      what only the full run has time for
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_path(KEEL_DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
 
@@ -212,12 +213,12 @@ if(KEEL_CLANG_QUERY)
     keel_python_test(coroutine_trap SCRIPT tools/dev/find_coroutine_trap ARGS --self-test LABELS source)
 endif()
 
-# The ten-line server, built in each way of using Keel from another project, and called once.
+# Ways of using Keel from another project. Those labelled `full` build the whole library, with CMake's own defaults.
 if(KEEL_INSTALL AND NOT KEEL_SANITIZE)
     set(stage ${PROJECT_BINARY_DIR}/install_test)
     add_test(NAME install-tree COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${stage}/prefix)
     set_tests_properties(install-tree PROPERTIES LABELS install FIXTURES_SETUP installed)
-    foreach(way IN ITEMS find_package add_subdirectory pkg_config)
+    foreach(way IN ITEMS find_package pkg_config)
         keel_python_test(
             install-${way}
             SCRIPT tests/install/use_keel.py
@@ -225,4 +226,15 @@ if(KEEL_INSTALL AND NOT KEEL_SANITIZE)
             LABELS install)
     endforeach()
     set_tests_properties(install-find_package install-pkg_config PROPERTIES FIXTURES_REQUIRED installed)
+    foreach(build IN ITEMS subdirectory fetch_content lto shared two_plugins)
+        keel_python_test(
+            install-${build}
+            SCRIPT tests/install/use_keel.py
+            ARGS ${build} --stage ${stage} --cmake ${CMAKE_COMMAND}
+            LABELS install full
+            TIMEOUT 1800)
+        set_tests_properties(install-${build} PROPERTIES PROCESSORS 2)
+    endforeach()
+    set_tests_properties(install-subdirectory install-fetch_content PROPERTIES FIXTURES_SETUP plugins)
+    set_tests_properties(install-two_plugins PROPERTIES FIXTURES_REQUIRED plugins)
 endif()

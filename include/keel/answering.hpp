@@ -1,7 +1,7 @@
 #pragma once
 
-// What a server may ask of a client, and how a program answers: with a plain function, which runs on a worker thread and may
-// block, or with a coroutine, which runs on the client's loop.
+// Handlers for requests from a server to a client: sampling, forms and URLs (elicitation). A handler is a plain function, which
+// runs on a worker thread and may block, or a coroutine, which runs on the client's loop.
 
 #include <keel/asking.hpp>
 #include <keel/error.hpp>
@@ -18,15 +18,15 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// Who asks, and whether the answer is still wanted. Copy it to keep it; any thread.
-class asked_by {
+/// The server that asks, and whether the request was cancelled. Cheap to copy; safe to use from any thread.
+class KEEL_API asked_by {
 public:
     asked_by() = default;
     asked_by(std::string server_name, std::stop_token stop) : server_(std::move(server_name)), stop_(std::move(stop)) {}
 
-    /// What the server calls itself, for the person who is asked. Not proven by anything.
+    /// The name that the server reported, to be shown to the user. It is not authenticated.
     const std::string& server_name() const noexcept { return server_; }
-    /// The server has taken its question back, or the connection is gone.
+    /// True if the server cancelled its request or the connection is closed.
     bool cancelled() const noexcept { return stop_.stop_requested(); }
     std::stop_token stop_token() const noexcept { return stop_; }
 
@@ -35,15 +35,15 @@ private:
     std::stop_token stop_;
 };
 
-/// A form to fill in. `schema` is flat: texts, numbers, switches and choices.
-struct form_question {
+/// A form that the user fills in. `schema` is a flat object schema of strings, numbers, booleans and enums.
+struct KEEL_API form_question {
     std::string message = {};
     json::value schema = {};
     json::value meta = {};
 };
 
-/// What the user did with a form. Defaults of the schema are filled in where `values` lacks them.
-struct form_answer {
+/// The user's answer to a form. Members that `values` lacks are filled with the defaults of the schema.
+struct KEEL_API form_answer {
     elicit_action action = elicit_action::cancel;
     json::value values = {};  // an object, when accepted
 
@@ -53,15 +53,16 @@ struct form_answer {
     form_answer(json::value v) : action(elicit_action::accept), values(std::move(v)) {}
 };
 
-/// A page to be opened in a browser, if the user agrees. It must be shown in full before, and never be fetched by the program.
-struct url_question {
+/// A URL to open in a browser if the user agrees. Show the complete URL to the user first; the program must not fetch it.
+struct KEEL_API url_question {
     std::string message = {};
     std::string url = {};
     std::string id = {};  // revision 2025-11-25
     json::value meta = {};
 };
 
-/// A function that answers questions. From `f(asked_by, Question)` or `f(Question)`, returning Answer or task<Answer>.
+/// A function that answers a request. Constructed from `f(asked_by, Question)` or `f(Question)` that returns Answer or
+/// task<Answer>.
 template <class Answer, class Question>
 class question_handler {
 public:
@@ -103,7 +104,7 @@ private:
     coroutine coroutine_;
 };
 
-/// Throw keel::error(-1, "…") when the user does not want it.
+/// To report that the user refused, throw keel::error(-1, "…").
 using sampling_handler = question_handler<sampling_result, sampling_request>;
 using form_handler = question_handler<form_answer, form_question>;
 using url_handler = question_handler<elicit_action, url_question>;

@@ -1,10 +1,10 @@
 #pragma once
 
-// Keel in a program that uses Asio: the one public header that includes it.
+// Keel with Boost.Asio. This is the only public header that includes Boost.
 //
-// - In a task, await any Asio operation:            std::size_t n = co_await socket.async_read_some(buffer, keel::use_task);
+// - In a task, await any Asio operation:             std::size_t n = co_await socket.async_read_some(buffer, keel::use_task);
 // - From Asio, run a task with any completion token: co_await keel::spawn(context, work(), boost::asio::use_awaitable);
-// - Run Keel on an io_context of yours:              std::shared_ptr<keel::loop> loop = keel::loop_on(context);
+// - Run Keel on your own io_context:                 std::shared_ptr<keel::loop> loop = keel::loop_on(context);
 //
 // A program that includes this must be compiled with the Boost the library was compiled with.
 
@@ -34,31 +34,29 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// How many threads run an io_context. One costs a little less; saying one when there are several is a data race.
+/// How many threads run an io_context. `one` is a little faster; `one` with several threads is a data race.
 enum class io_threads : unsigned char { several, one };
 
-/// The loop of an io_context: made when first asked for, the same one ever after. It works while the io_context is run,
-/// by any number of threads, and until it is destroyed.
-std::shared_ptr<loop> loop_on(boost::asio::io_context&);
+/// Returns the loop of an io_context; each io_context has one, created by the first call. The loop runs while the io_context runs,
+/// on any number of threads, and ends when the io_context is destroyed.
+KEEL_API std::shared_ptr<loop> loop_on(boost::asio::io_context&);
 
-/// What a loop on an io_context runs on (a strand): give it to sockets and timers that are used by tasks of that loop.
-/// An empty executor for any other loop.
-boost::asio::any_io_executor executor_of(const loop&);
+/// Returns the executor (a strand) of a loop on an io_context, for sockets and timers that tasks of that loop use. Returns an empty
+/// executor for other loops.
+KEEL_API boost::asio::any_io_executor executor_of(const loop&);
 
-/// A completion token: the operation becomes something to await in a keel::task. An error is thrown as
-/// boost::system::system_error; what else the operation gives is returned (several values as a std::tuple).
+/// A completion token that makes an operation awaitable in a keel::task. The await returns the results of the operation (several as
+/// a std::tuple) and throws boost::system::system_error for an error.
 ///
-/// Cancellation: the operation is cancelled (terminally); when it has ended, the wait throws keel::cancelled. Until then
-/// the operation may use its buffers, so the task waits for it, also if the operation knows no cancellation.
-///
-/// Threads: the operation's socket or timer may belong to another thread than the task's loop; the task goes on on its
-/// own loop.
+/// Thread-safety: the socket or timer may belong to another thread; the task resumes on its own loop.
+/// Cancellation: the operation is cancelled (terminal); when it has ended, the await throws keel::cancelled. The task waits for the
+/// end of the operation in any case, because the operation may use its buffers until then.
 struct use_task_t {};
 inline constexpr use_task_t use_task{};
 
 namespace detail {
 
-// What an operation completed with: an error to throw, or values.
+// The result of an operation: an exception, or values.
 template <class... Args>
 struct operation_result {
     using values = std::tuple<Args...>;
@@ -109,11 +107,11 @@ struct signature_result<std::exception_ptr, Args...> : operation_result<Args...>
     }
 };
 
-// Two owners that end at different times: the wait, which lives in the coroutine, and the operation's handler.
+// Owned by the awaitable in the coroutine frame and by the handler of the operation, whichever lives longer.
 template <class... Args>
 struct pending_operation {
-    keel::loop* loop = nullptr;        // outlives the activity, and so every operation it waits for
-    std::function<void()> resume;      // to be run on the loop
+    keel::loop* loop = nullptr;        // outlives the activity, and so all its operations
+    std::function<void()> resume;      // runs on the loop
     signature_result<Args...> result;  // written before resume is posted, read after
     boost::asio::cancellation_signal cancel;
 };
@@ -128,7 +126,7 @@ public:
     operation_handler& operator=(operation_handler&&) = delete;
     ~operation_handler() {
         if (!pending_) return;
-        // Dropped uncalled: its io_context was destroyed. The task must still hear of it.
+        // Destroyed without a call: its io_context was destroyed. The task must still be resumed.
         pending_->result.what.template emplace<2>(
             std::make_exception_ptr(boost::system::system_error(boost::asio::error::operation_aborted)));
         go_on();
@@ -144,7 +142,7 @@ public:
 private:
     void go_on() {
         auto p = std::move(pending_);
-        p->cancel.slot().clear();  // the operation is over; what it left in the slot points into it
+        p->cancel.slot().clear();  // the operation has ended; the slot still points into it
         p->loop->post(std::move(p->resume));
     }
     std::shared_ptr<pending_operation<Args...>> pending_;
@@ -172,7 +170,7 @@ public:
                     std::move(initiation_)(operation_handler<Args...>(std::move(keep)), std::move(given)...);
                 },
                 std::move(arguments_));
-        } catch (...) {  // thrown by the wait: the handler, being dropped, has posted its end
+        } catch (...) {  // rethrown by await_resume: the destroyed handler has posted the resumption
             pending_->result.what.template emplace<2>(std::current_exception());
         }
         return true;
@@ -184,7 +182,7 @@ public:
 
 private:
     void interrupt() noexcept override {
-        // Signals are not thread-safe: the operation's own executor is the place to emit on.
+        // Cancellation signals are not thread-safe: emit on the executor of the operation.
         auto emit = [p = pending_] { p->cancel.emit(boost::asio::cancellation_type::terminal); };
         if constexpr (has_executor) {
             boost::asio::dispatch(*executor_, std::move(emit));
@@ -210,7 +208,7 @@ private:
     std::shared_ptr<pending_operation<Args...>> pending_;
 };
 
-// A keel::loop as an Asio executor, for handlers that bring none: they are called on the loop.
+// A keel::loop as an Asio executor, for handlers without an associated executor.
 class loop_executor {
 public:
     explicit loop_executor(loop& l) noexcept : loop_(&l) {}
@@ -225,7 +223,7 @@ private:
     loop* loop_;
 };
 
-// One task started from Asio. Owned by its root coroutine; the handler's cancellation slot holds a weak reference.
+// A task started from Asio. Owned by its root coroutine; the handler's cancellation slot has a weak reference.
 template <class T, class Handler>
 class spawned : public std::enable_shared_from_this<spawned<T, Handler>> {
 public:
@@ -240,7 +238,7 @@ public:
     void begin(task<T> work) {
         auto slot = boost::asio::get_associated_cancellation_slot(*handler_);
         if (slot.is_connected()) {
-            // The slot is emitted on the caller's executor, the activity lives on its loop.
+            // The signal is emitted on the caller's executor, but the activity belongs to its loop.
             slot.assign([w = this->weak_from_this(), l = &line_.loop()](boost::asio::cancellation_type type) {
                 if (type == boost::asio::cancellation_type::none || w.expired()) return;
                 l->post([w] {
@@ -288,7 +286,7 @@ template <class T>
 struct spawn_signature {
     using type = void(std::exception_ptr, T);
     static_assert(std::default_initializable<T>,
-                  "keel: spawn gives its handler a T beside the exception, so T needs a default constructor");
+                  "keel: spawn passes a T to its handler even after an exception, so T needs a default constructor");
 };
 template <>
 struct spawn_signature<void> {
@@ -297,10 +295,9 @@ struct spawn_signature<void> {
 
 }  // namespace detail
 
-/// Runs a task on a loop, from any thread. The completion signature is void(std::exception_ptr, T), or
-/// void(std::exception_ptr) for task<void>. A handler without an executor of its own is called on the loop.
-/// The loop must outlive the task.
-/// Cancellation: a signal of any type on the token's slot cancels the task; it completes when its cleanup is done.
+/// Starts a task on a loop. The completion signature is void(std::exception_ptr, T), or void(std::exception_ptr) for task<void>. A
+/// handler without an associated executor is called on the loop. Safe to call from any thread. The loop must outlive the task.
+/// Cancellation: a signal of any type on the token's cancellation slot cancels the task; the handler is called when it has ended.
 template <class T, class CompletionToken>
 auto spawn(loop& l, task<T> work, CompletionToken&& token) {
     return boost::asio::async_initiate<CompletionToken, typename detail::spawn_signature<T>::type>(
@@ -311,10 +308,10 @@ auto spawn(loop& l, task<T> work, CompletionToken&& token) {
         token, &l, std::move(work));
 }
 
-/// The same, on the loop of an io_context.
+/// Same, on the loop of an io_context.
 template <class T, class CompletionToken>
 auto spawn(boost::asio::io_context& context, task<T> work, CompletionToken&& token) {
-    // The io_context keeps its loop.
+    // The io_context owns its loop.
     return spawn(*loop_on(context), std::move(work), std::forward<CompletionToken>(token));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Things to await: time, a turn of the loop, an event, and several tasks at once.
+// What a task can await: a timer, a turn of the loop, an event, and several tasks that run concurrently.
 
 #include <keel/task.hpp>
 
@@ -11,8 +11,9 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// Waits. `co_await keel::sleep_for(100ms);`
-class [[nodiscard]] sleep_for final : public detail::wait {
+/// Suspends the task for a duration: `co_await keel::sleep_for(100ms);`
+/// Cancellation: throws keel::cancelled at once.
+class [[nodiscard]] KEEL_API sleep_for final : public detail::wait {
 public:
     explicit sleep_for(duration d) noexcept : duration_(d) {}
     ~sleep_for() = default;
@@ -33,8 +34,9 @@ private:
     loop::timer timer_ = 0;
 };
 
-/// Lets everything else that is ready run first. Work that computes for long does this now and then.
-class [[nodiscard]] yield final : public detail::wait {
+/// Lets other work that is ready run first: `co_await keel::yield();`. Long computations should do this from time to time.
+/// Cancellation: throws keel::cancelled.
+class [[nodiscard]] KEEL_API yield final : public detail::wait {
 public:
     yield() = default;
     ~yield() = default;
@@ -49,23 +51,23 @@ public:
 
 private:
     void arm();
-    // The posted turn resumes us in any case.
-    void interrupt() noexcept override {}
+    void interrupt() noexcept override;
 };
 
-/// Something that happens once and that any number of coroutines of one loop can wait for.
-class event {
+/// A one-shot event that any number of tasks of one loop can await. Not thread-safe: use it on that loop only.
+/// Cancellation: a cancelled waiter is removed and throws keel::cancelled.
+class KEEL_API event {
 public:
     event() = default;
     event(const event&) = delete;
     event& operator=(const event&) = delete;
-    /// Nobody may be waiting any more. Whoever is woken by set may destroy it.
+    /// No task may be waiting. A task that set() resumed may destroy the event.
     ~event() {
         if (destroyed_) *destroyed_ = true;
     }
 
     bool is_set() const noexcept { return set_; }
-    /// Wakes everyone who waits, in the order in which they came, before it returns.
+    /// Resumes all waiting tasks, in the order in which they began to wait, before it returns.
     void set();
 
     class [[nodiscard]] waiter final : public detail::wait {
@@ -101,16 +103,16 @@ private:
     bool* destroyed_ = nullptr;  // while set is on the stack
 };
 
-/// Tasks that run side by side and end before their scope does. Made by with_scope.
-class scope {
+/// A group of tasks that run concurrently on one loop and end before the scope does. Created by with_scope.
+class KEEL_API scope {
 public:
     scope(const scope&) = delete;
     scope& operator=(const scope&) = delete;
 
-    /// Starts a task at once. If it fails, the other tasks are cancelled at once and the body of the scope in a turn of
-    /// its own. A task spawned after that is cancelled from the start.
+    /// Starts a task immediately. If it fails, the other tasks are cancelled immediately, and the body of the scope in a later
+    /// turn of the loop. A task that is spawned after a failure or after stop() starts cancelled.
     void spawn(task<void> work);
-    /// Cancels every task of the scope.
+    /// Cancels all tasks of the scope.
     void stop() noexcept;
     std::size_t running() const noexcept { return running_; }
 
@@ -140,7 +142,7 @@ private:
     joiner* joiner_ = nullptr;
     bool body_left_ = false;
     bool stopping_ = false;
-    bool nudge_posted_ = false;  // the scope cannot be left before that turn
+    bool nudge_posted_ = false;  // the scope cannot end before that turn
     bool nudged_ = false;
     bool interrupted_ = false;  // cancelled while joining
 };
@@ -159,9 +161,9 @@ struct this_activity {
 };
 }  // namespace detail
 
-/// Runs `body(scope&)`, a coroutine, and everything it spawned; returns when all of it has ended. The first failure
-/// is thrown after the others were cancelled and have cleaned up.
-/// Cancellation: reaches the body and every task; they end, then this does.
+/// Runs the coroutine `body(scope&)` and all tasks that it spawns, and returns when all of them have ended. Throws the first
+/// exception, after the other tasks were cancelled and have ended.
+/// Cancellation: cancels the body and all tasks, and waits for them to end.
 template <class Body>
 task<void> with_scope(Body body) {
     detail::activity& here = co_await detail::this_activity{};

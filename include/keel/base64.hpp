@@ -1,6 +1,6 @@
 #pragma once
 
-// Base64 (RFC 4648), for the binary contents of resources, images and sounds.
+// Base64 (RFC 4648), for the binary contents of resources, images and audio. All functions are thread-safe.
 
 #include <keel/version.hpp>
 
@@ -10,15 +10,15 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// The usual alphabet, padded with '='.
-std::string base64_encode(std::string_view bytes);
-/// Strict: the one text that base64_encode makes of these bytes, or nothing. No white space, no missing padding, no
-/// stray bits in the last character.
-std::optional<std::string> base64_decode(std::string_view text);
+/// Encodes with the standard alphabet and '=' padding.
+KEEL_API std::string base64_encode(std::string_view bytes);
+/// Decodes the standard alphabet. Returns nullopt unless `text` is exactly what base64_encode produces: white space, missing
+/// padding and non-zero unused bits are invalid.
+KEEL_API std::optional<std::string> base64_decode(std::string_view text);
 
-/// The alphabet that is safe in URLs and file names, without padding.
-std::string base64url_encode(std::string_view bytes);
-/// As strict as base64_decode; padding is refused.
-std::optional<std::string> base64url_decode(std::string_view text);
+/// Encodes with the URL-safe alphabet, without padding.
+KEEL_API std::string base64url_encode(std::string_view bytes);
+/// Decodes the URL-safe alphabet, as strictly as base64_decode. Padding is invalid.
+KEEL_API std::optional<std::string> base64url_decode(std::string_view text);
 
 }  // namespace keel

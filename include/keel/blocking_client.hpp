@@ -1,6 +1,6 @@
 #pragma once
 
-// A client for programs without coroutines: every function waits, and returns its value or throws.
+// A synchronous client, for programs without coroutines: every function blocks until it returns its result or throws.
 //
 //     keel::blocking_client client({.command = "./calculator"});
 //     client.connect();
@@ -21,34 +21,34 @@ namespace keel::inline KEEL_ABI {
 
 namespace detail {
 
-/// The loop that a client's work is done on.
-std::shared_ptr<loop> loop_of(const client&);
+/// The loop that a client runs on.
+KEEL_API std::shared_ptr<loop> loop_of(const client&);
 
-/// Throws std::logic_error on the loop's own thread: who waited there for the loop would wait for ever.
-void refuse_to_wait_on(const loop&);
-[[noreturn]] void throw_loop_ended();
+/// Throws std::logic_error on the loop's own thread, where waiting for the loop would deadlock.
+KEEL_API void refuse_to_wait_on(const loop&);
+[[noreturn]] KEEL_API void throw_loop_ended();
 
-/// A task that one thread waits for while a loop runs it. Both own it: the loop may be done with it later than the waiter.
+/// A task that one thread waits for while a loop runs it. Both own it, because the loop may use it after the waiter has returned.
 template <class T>
 class awaited {
 public:
     explicit awaited(std::shared_ptr<loop> on) : loop_(std::move(on)) {}
 
-    /// False: the loop has ended.
+    /// Returns false if the loop has ended.
     static bool begin(const std::shared_ptr<awaited>& self, task<T> work) {
         auto order = std::make_shared<start_order>(self, std::move(work));
         return self->loop_->post([order] { start_order::carry_out(order); });
     }
 
-    /// Cancels the task. What comes of it is still to be waited for. Any thread.
+    /// Cancels the task; the caller must still wait for it to end. Safe to call from any thread.
     static void cancel(const std::shared_ptr<awaited>& self) {
         self->loop_->post([self] {
-            // Held while it stops: the task may end in there.
+            // Kept alive during stop(), in which the task may end.
             if (std::shared_ptr<activity> line = self->line_) line->stop();
         });
     }
 
-    /// False: it has not ended by then.
+    /// Returns false if the task has not ended by then.
     bool wait_until(time_point when) {
         std::unique_lock lock(mutex_);
         auto ended = [this] { return dropped_ || result_; };
@@ -57,19 +57,19 @@ public:
         return true;
     }
 
-    /// After wait_until has returned true, once.
+    /// Returns the result. Call it once, after wait_until has returned true.
     outcome<T> take() {
         std::lock_guard lock(mutex_);
         if (!result_) throw_loop_ended();
-        // Moved out whole: from here on the exception, if it is one, is the waiting thread's alone.
+        // Moved out completely: only the waiting thread may own the exception, if there is one.
         outcome<T> taken = std::move(*result_);
         result_.reset();
         return taken;
     }
 
 private:
-    // In the loop's hands from the beginning to the end: in its queue first, then as a timer that is never due. A loop that ends
-    // drops both, and then nobody else would tell the waiter.
+    // Owned by the loop while the task runs: first as posted work, then as a timer that is never due. A loop that ends destroys
+    // both, and the destructor tells the waiter.
     struct start_order {
         std::shared_ptr<awaited> whose;
         task<T> work;
@@ -88,8 +88,8 @@ private:
         }
     };
 
-    // The activity ends here and not with its owner, which may be the waiting thread: what ran in it still lets go of it on the
-    // loop. The waiter is woken under the lock: afterwards it may be gone, but not what is locked here.
+    // The activity is destroyed here, on the loop, and not with *this, which the waiting thread may destroy. The waiter is notified
+    // under the lock: it may return and release its share as soon as the lock is free.
     void end(outcome<T> r) noexcept {
         line_.reset();
         {
@@ -106,16 +106,16 @@ private:
     }
 
     std::shared_ptr<loop> loop_;
-    std::shared_ptr<activity> line_;  // on the loop alone, while the task runs
-    loop::timer until_end_ = 0;       // on the loop alone
+    std::shared_ptr<activity> line_;  // used on the loop only, while the task runs
+    loop::timer until_end_ = 0;       // used on the loop only
     std::mutex mutex_;
     std::condition_variable changed_;
     std::optional<outcome<T>> result_;
     bool dropped_ = false;
 };
 
-/// Runs a task on a loop that another thread runs, and waits for its end. Throws what the task throws, keel::error (closed) when
-/// the loop has ended, std::logic_error on the loop's own thread.
+/// Runs a task on a loop that another thread runs, and blocks until it has ended. Rethrows the exception of the task. Throws
+/// keel::error (kind closed) if the loop has ended, and std::logic_error on the loop's own thread.
 template <class T>
 T wait_for(std::shared_ptr<loop> on, task<T> work) {
     refuse_to_wait_on(*on);
@@ -125,7 +125,7 @@ T wait_for(std::shared_ptr<loop> on, task<T> work) {
     return value_of<T>(call->take());
 }
 
-/// The same with a bound: nothing when the task has not ended by then. It is cancelled, and ended when this returns.
+/// Same, with a deadline. Returns nullopt if the task has not ended by then; it was then cancelled and has ended.
 template <class T>
 std::optional<T> wait_for_until(std::shared_ptr<loop> on, task<T> work, time_point when) {
     refuse_to_wait_on(*on);
@@ -140,7 +140,7 @@ std::optional<T> wait_for_until(std::shared_ptr<loop> on, task<T> work, time_poi
     if (late && r.index() == 0) {
         try {
             std::rethrow_exception(std::get<0>(std::move(r)));
-        } catch (const cancelled&) {  // by us
+        } catch (const cancelled&) {  // by this function
             return std::nullopt;
         }
     }
@@ -149,22 +149,22 @@ std::optional<T> wait_for_until(std::shared_ptr<loop> on, task<T> work, time_poi
 
 }  // namespace detail
 
-/// Changes at a server, one after the other. Any thread; threads that wait at the same time take turns.
-class blocking_subscription {
+/// A subscription to changes at a server. Thread-safe; several threads may wait in next(), and each change goes to one of them.
+class KEEL_API blocking_subscription {
 public:
     blocking_subscription() = default;
     blocking_subscription(std::shared_ptr<loop> on, subscription s);
 
-    /// What the server has agreed to tell of: perhaps less than was asked for.
+    /// The changes that the server agreed to report, possibly fewer than requested.
     subscription_request agreed() const;
-    /// Waits for the next change. Nothing: it is over, and `how_ended` says why.
+    /// Blocks until the next change and returns it. Returns nullopt if the subscription has ended; how_ended() tells why.
     std::optional<change> next();
-    /// Nothing also when there was none for so long: then `how_ended` is still `none`.
+    /// Same, with a timeout. Returns nullopt also if there was no change in time; how_ended() is then still `none`.
     std::optional<change> next(duration at_most);
     subscription_end how_ended() const;
-    /// The reason of a loss, for people.
+    /// The reason why the subscription was lost, as text for the user.
     std::string why_lost() const;
-    /// No more changes; whoever waits in next() gets nothing. Idempotent.
+    /// Ends the subscription; threads that wait in next() return nullopt. Idempotent.
     void stop();
 
 private:
@@ -178,49 +178,50 @@ private:
     std::shared_ptr<state> state_;
 };
 
-/// Threads: everything may be called from any thread, by several at the same time, but not on the loop of the client: in a
-/// callback that runs there std::logic_error is thrown. Handlers of questions that are plain functions run elsewhere and may call.
+/// Every call returns its result or throws keel::error; see error_kind for what the caller can do. `call_options::stop` cancels a
+/// call from another thread.
 ///
-/// Every call ends: with its result or with keel::error, whose kind says what can be done. `call_options::stop` gives a call up
-/// from another thread.
-class blocking_client {
+/// Thread-safe. Must not be called on the client's loop (for example in on_progress): it throws std::logic_error there. Handlers
+/// that are plain functions run on worker threads and may call it.
+class KEEL_API blocking_client {
 public:
-    /// Its work is done on a thread of its own.
+    /// The client runs on a thread of its own.
     explicit blocking_client(server_target where, client_options options = {});
     /// `keel::blocking_client client({.command = "./calculator"});`
     explicit blocking_client(child_process what, client_options options = {});
-    /// Takes over a client. If that runs on a loop of the caller's, the loop must be run by another thread meanwhile.
+    /// Takes over a client. If the client runs on a loop of the caller, another thread must run that loop.
     explicit blocking_client(client c) noexcept : client_(std::move(c)) {}
 
-    /// For programs that have some coroutines after all.
+    /// The asynchronous client, for programs that also use coroutines.
     client& underlying() noexcept { return client_; }
 
     // ---- the connection ----
 
-    /// Starts or reaches the server and agrees on a revision. Does nothing when connected. Once lost, connects anew.
+    /// Starts or connects to the server and negotiates a protocol revision. Does nothing if connected; reconnects if the
+    /// connection was lost.
     void connect(connect_options how = {});
-    /// Ends the connection in order: calls that are waiting fail; a child gets its time to go. Idempotent.
+    /// Closes the connection gracefully: pending calls fail, and a child process gets time to exit. Idempotent.
     void close();
     bool connected() const { return client_.connected(); }
-    /// Of the current or the last connection.
+    /// What the server reported on the current or the last connection.
     server_facts server() const { return client_.server(); }
     std::string describe() const { return client_.describe(); }
 
     // ---- tools ----
 
     std::vector<tool> list_tools(call_options how = {});
-    /// Without a cursor: the first page.
+    /// Returns one page. Without a cursor: the first page.
     page<tool> list_tools_page(std::optional<std::string> cursor = {}, call_options how = {});
-    /// `arguments` is an object, or null. A tool that fails in its own business gives a result with is_error.
+    /// Calls a tool. `arguments` is an object, or null. A tool-level error is a result with `is_error`, not an exception.
     tool_result call_tool(std::string name, json::value arguments = {}, call_options how = {});
-    /// The same with a described struct. (The number keeps this one out of the way of call_tool<T>.)
+    /// Same, with a described struct. (The int parameter avoids ambiguity with call_tool<T>.)
     template <int = 0, class Args>
         requires(!std::is_convertible_v<const Args&, json::value>)
     tool_result call_tool(std::string name, const Args& arguments, call_options how = {}) {
         return wait(client_.call_tool(std::move(name), arguments, std::move(how)));
     }
-    /// Typed: `arguments` a described struct or a json::value, the result a described struct, number, bool or text.
-    /// Throws keel::tool_failed for a result with is_error.
+    /// Same, with a typed result T: a described struct, number, bool or std::string. `arguments` is a described struct or a
+    /// json::value. Throws keel::tool_failed if the result has `is_error`.
     template <class T, class Args = json::value>
     T call_tool(std::string name, const Args& arguments = {}, call_options how = {}) {
         return wait(client_.call_tool<T>(std::move(name), arguments, std::move(how)));
@@ -247,23 +248,24 @@ public:
 
     // ---- changes ----
 
-    /// Hears of changes until the subscription is dropped, in whatever way the revision has. The options are those of what asks
-    /// for it: `idle` and `total` bound the agreement, not what comes after.
+    /// Subscribes to changes, in the way that the protocol revision provides. `how` applies to the request: its timeouts do not
+    /// limit how long the subscription lasts.
     blocking_subscription subscribe(subscription_request what, call_options how = {});
 
-    // ---- the rest ----
+    // ---- other requests ----
 
-    /// A sign of life.
+    /// Checks that the server answers.
     void ping(call_options how = {});
-    /// Messages from this level on are wanted from now on.
+    /// Requests log messages of this level and above.
     void set_log_level(log_level from, call_options how = {});
+    /// Sets the roots that the server may list, and notifies it.
     void set_roots(std::vector<root> roots);
-    /// A method of one's own, or one that is not here. Questions of the server are answered as usual.
+    /// Sends any request, for example a custom method. Requests from the server are answered as usual.
     json::value request(std::string method, json::value params = {}, call_options how = {});
-    /// One round of a request that may ask for something: see client::request_once.
+    /// Sends one round of a multi-round request: see client::request_once.
     request_round request_once(std::string method, json::value params, round_answers answers = {},
                                call_options how = {});
-    /// Dropped without complaint when it cannot be sent.
+    /// Sends a notification. It is dropped silently if there is no connection.
     void notify(std::string method, json::value params = {});
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a call to a server is made, and what comes of it.
+// Options and results of calls to a server.
 
 #include <keel/content.hpp>
 #include <keel/describe.hpp>
@@ -20,27 +20,27 @@
 
 namespace keel::inline KEEL_ABI {
 
-struct progress_report {
+struct KEEL_API progress_report {
     double progress = 0;
     std::optional<double> total = {};
     std::string message = {};
 };
 
-/// Has constructors, so that it can be made inside a co_await with g++ 12 too.
-struct call_options {
-    /// Without an answer or progress for this long, and in all: for connecting, every page and every round together. The time that
-    /// it takes to answer questions of the server here is not counted. Zero takes the client's limits (request_idle, request_total).
+/// Options of one call. (It has constructors because g++ 12 miscompiles temporaries of aggregates in a co_await.)
+struct KEEL_API call_options {
+    /// Timeouts: `idle` without an answer or progress, `total` for the whole call with connecting, all pages and all rounds. Time
+    /// spent in the client's own handlers does not count. Zero: the client's limits (request_idle, request_total).
     duration idle{};
     duration total{};
     /// Called on the client's loop, in order, before the call ends.
     std::function<void(const progress_report&)> on_progress;
-    /// Gives the call up: it fails with error_kind::cancelled, and the server is told.
+    /// Cancels the call: it fails with error_kind::cancelled, and the server is notified.
     std::stop_token stop;
-    /// Over HTTP: sent with this request. What the protocol itself sends cannot be replaced.
+    /// HTTP headers to send with this request. They cannot replace headers of the protocol.
     std::vector<std::pair<std::string, std::string>> headers;
     /// Members for `_meta`; an object, or null.
     json::value meta;
-    /// A result that was kept may do. What is fetched is kept in any case.
+    /// Whether a cached result may be returned. A fetched result is cached in any case.
     bool from_cache = true;
 
     call_options() = default;
@@ -49,11 +49,11 @@ struct call_options {
     call_options(std::stop_token s) : stop(std::move(s)) {}
 };
 
-/// How a connection is opened. Several requests may be needed for that, so what is to go along with each belongs into keel::url.
-struct connect_options {
-    /// For this wait, beside the client's own `connect_timeout`, whichever is shorter. Zero: that alone.
+/// Options of connect. (Headers for every request belong in keel::url.)
+struct KEEL_API connect_options {
+    /// Timeout of this call. The client's own `connect_timeout` applies too, whichever is shorter. Zero: only the client's.
     duration timeout{};
-    /// Gives it up: it fails with error_kind::cancelled. Others who wait for the same connection still get one.
+    /// Cancels this call: it fails with error_kind::cancelled. Other callers that wait for the connection are not affected.
     std::stop_token stop;
 
     connect_options() = default;
@@ -62,35 +62,36 @@ struct connect_options {
     connect_options(std::stop_token s) : stop(std::move(s)) {}
 };
 
-/// A tool that failed in its own business, where a typed result was wanted. The text is what the tool said.
-class tool_failed : public std::runtime_error {
+/// Thrown by call_tool<T> if the tool reported a tool-level error (`isError`). what() is the text of the result.
+class KEEL_API tool_failed : public std::runtime_error {
 public:
     explicit tool_failed(tool_result r);
+    ~tool_failed() override;
     const tool_result& result() const noexcept { return *result_; }
 
 private:
     std::shared_ptr<const tool_result> result_;
 };
 
-// ---- rounds by hand (revision 2026-07-28) ----
+// ---- manual multi-round requests (revision 2026-07-28) ----
 
-/// What a server wants to know before it can go on: `method` is "elicitation/create", "sampling/createMessage" or "roots/list".
-struct input_question {
+/// A question of the server: `method` is "elicitation/create", "sampling/createMessage" or "roots/list".
+struct KEEL_API input_question {
     std::string method = {};
     json::value params = {};
 };
 
-/// Either the result, or questions.
-struct request_round {
+/// The outcome of one round: either the result, or questions.
+struct KEEL_API request_round {
     std::optional<json::value> result;
     std::map<std::string, input_question> questions;
-    std::optional<std::string> state;  // to be given back as it is
+    std::optional<std::string> state;  // opaque; send it back unchanged
 
     request_round() = default;
 };
 
-/// What goes along with the next round: an answer (a bare result) for each question.
-struct round_answers {
+/// The input of the next round: an answer (the result alone) for each question.
+struct KEEL_API round_answers {
     std::map<std::string, json::value> answers;
     std::optional<std::string> state;
 
@@ -106,9 +107,9 @@ json::value arguments_of(const Args& arguments) {
     else return keel::encode(arguments);
 }
 
-/// What a result says of its value: structured content, or its text read as JSON where that is what T needs.
-json::value value_of(const tool_result& r, bool wants_text);
-[[noreturn]] void throw_unexpected_result(const decode_error&);
+/// The value of a result: its structured content, or its text parsed as JSON unless text is wanted.
+KEEL_API json::value value_of(const tool_result& r, bool wants_text);
+[[noreturn]] KEEL_API void throw_unexpected_result(const decode_error&);
 
 template <class T>
 task<T> typed_result(task<tool_result> call) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A server as a child process: its standard input and output are the wire.
+// A server in a child process, connected through its standard input and output.
 
 #include <keel/connection.hpp>
 #include <keel/limits.hpp>
@@ -15,49 +15,49 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// What to start. The command is looked up in PATH unless it holds a slash.
-struct child_process {
+/// The program to start. The command is searched in PATH unless it contains a slash.
+struct KEEL_API child_process {
     std::string command = {};
     std::vector<std::string> arguments = {};
-    /// Added to, or replacing, what this process has in its environment.
+    /// Variables that are added to this process's environment, or replace variables in it.
     std::vector<std::pair<std::string, std::string>> environment = {};
-    std::string directory = {};  // "": this process's own
+    std::string directory = {};  // working directory; "": that of this process
 };
 
-/// How a child ended.
-struct child_end {
+/// How a child process ended.
+struct KEEL_API child_end {
     enum class kind : unsigned char {
-        exited,     // `number` is its status
+        exited,     // `number` is the exit status
         signalled,  // `number` is the signal
-        unknown,    // somebody else in this process took its status
-        remains,    // not even SIGKILL ended it in time
+        unknown,    // other code in this process has reaped the child
+        remains,    // the child did not end in time after SIGKILL
     };
     kind how = kind::unknown;
     int number = 0;
-    std::string stderr_tail = {};  // the last it wrote to standard error
+    std::string stderr_tail = {};  // the last part of its standard error
 
     /// "exited with status 3", "was ended by signal 9", …
     std::string text() const;
 };
 
-struct child_options {
-    /// Its bounds child_exit, child_term and child_reap are used here.
+struct KEEL_API child_options {
+    /// Only child_exit, child_term and child_reap are used.
     keel::limits limits = {};
-    /// What it writes to standard error, as it comes. It is read in any case: a child never has to wait for it.
+    /// Called with the child's standard error output as it arrives. Standard error is read in any case, so the child never blocks.
     std::function<void(std::string_view)> on_stderr = {};
-    /// Called once, when the process has ended (whether or not something it started still holds its pipes), on the loop.
+    /// Called once on the loop when the process has ended, even if its own child processes still hold its pipes open.
     std::function<void(const child_end&)> on_end = {};
 };
 
-struct started_child {
-    /// Closing it ends the child in order: its input ends and it has child_exit to go, with its output still being read;
-    /// then SIGTERM to its process group and child_term; then SIGKILL and child_reap.
+struct KEEL_API started_child {
+    /// Closing the connection shuts the child down: its input is closed and it gets child_exit to exit, while its output is
+    /// still read; then its process group gets SIGTERM and child_term; then SIGKILL and child_reap.
     std::unique_ptr<connection> wire;
     int pid = 0;
 };
 
-/// Starts a child in a process group of its own, with nothing of ours but its three standard descriptors. Throws
-/// std::system_error with the reason when it cannot be started. On the loop, which must be one of the library's own.
-started_child start_child(loop&, const child_process&, child_options = {});
+/// Starts a child in a process group of its own. It inherits only the three standard descriptors. Throws std::system_error if it
+/// cannot be started. Must be called on the loop, which must be one of the library's.
+KEEL_API started_child start_child(loop&, const child_process&, child_options = {});
 
 }  // namespace keel

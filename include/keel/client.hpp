@@ -1,15 +1,15 @@
 #pragma once
 
-// A client: one object for every server there is.
+// An MCP client, for servers over stdio, sockets and HTTP and of every protocol revision.
 //
 //     keel::client client({.command = "./calculator"});
 //     co_await client.connect();
 //     json::value numbers = json::object({{"a", 1}, {"b", 2}});
 //     keel::tool_result sum = co_await client.call_tool("add", numbers);
 //
-// keel/run.hpp runs such a coroutine. A program without coroutines uses keel/blocking_client.hpp.
+// keel/run.hpp runs such a coroutine. Programs without coroutines use keel/blocking_client.hpp.
 //
-// What is handed to a co_await has constructors or is named before: g++ 12 destroys temporaries of aggregates twice there.
+// Types that are passed to a co_await have constructors, because g++ 12 destroys temporaries of aggregates twice there.
 
 #include <keel/answering.hpp>
 #include <keel/call.hpp>
@@ -36,23 +36,24 @@ namespace keel::inline KEEL_ABI {
 
 enum class list_kind : unsigned char { tools, prompts, resources };
 
-/// Which revisions of the protocol to speak.
+/// The protocol revisions that a client uses.
 enum class protocol_mode : unsigned char {
-    automatic,  // asks the server: 2026-07-28 where it is known, else the newest of the older ones
-    legacy,     // revisions up to 2025-11-25, without asking first
-    modern,     // 2026-07-28 or nothing
+    automatic,  // probes the server: 2026-07-28 if it supports that, else the newest common revision
+    legacy,     // revisions up to 2025-11-25, without a probe
+    modern,     // 2026-07-28 only
 };
 
-/// What several clients may share: which era each server turned out to speak. Any thread.
-class era_memory {
+/// Remembers for each server whether it supports revision 2026-07-28. Several clients can share one. Thread-safe.
+class KEEL_API era_memory {
 public:
     era_memory();
     ~era_memory();
     era_memory(const era_memory&) = delete;
     era_memory& operator=(const era_memory&) = delete;
 
-    /// By what `server_target::identity` says. Also to take over what was found in an earlier run.
+    /// `server` is server_target::identity(). Returns nullopt for an unknown server.
     std::optional<bool> is_modern(std::string_view server) const;
+    /// Called by clients; also restores what an earlier run of the program found.
     void remember(std::string_view server, bool modern);
     void forget(std::string_view server);
 
@@ -61,88 +62,88 @@ private:
     std::unique_ptr<table> table_;
 };
 
-/// What to do when the connection is lost.
-struct restart_policy {
-    /// So often in a row, without an answer in between. 0: never; connect() does it by hand.
+/// Automatic reconnection after the connection is lost.
+struct KEEL_API restart_policy {
+    /// Maximum number of consecutive attempts without an answer from the server. 0: only connect() reconnects.
     unsigned attempts = 0;
-    /// Before the second attempt, doubled before each further one, up to 30 s.
+    /// The delay before the second attempt. Doubled before each further attempt, up to 30 s.
     duration first_wait = std::chrono::milliseconds(200);
 };
 
-struct cache_settings {
+struct KEEL_API cache_settings {
     bool enabled = true;
     std::size_t max_entries = 256;
     std::size_t max_bytes = 16 * 1024 * 1024;
 };
 
-/// A message that the server logs.
-struct server_log {
+/// A log message from the server.
+struct KEEL_API server_log {
     log_level level = log_level::info;
     std::string logger = {};
     json::value data = {};
 };
 
 /// How a connection ended.
-struct disconnection {
-    std::string cause = {};     // "" when we closed it
-    bool will_restart = false;  // the next call connects again
+struct KEEL_API disconnection {
+    std::string cause = {};     // "" if the client closed it
+    bool will_restart = false;  // the next call reconnects
 };
 
-struct client_options {
-    /// What the server is told of this program.
+struct KEEL_API client_options {
+    /// The name and version of this program, sent to the server.
     implementation about = {};
     keel::limits limits = {};
     protocol_mode mode = protocol_mode::automatic;
-    /// This revision and no other: "2025-06-18". With `automatic` its era is the mode; one that is not of the mode throws
-    /// std::invalid_argument. "": the newest that both have.
+    /// The only protocol revision to use: "2025-06-18". "": the newest that both sides support. A revision that does not fit
+    /// `mode` throws std::invalid_argument.
     std::string version = {};
-    /// A child that says nothing to the question which era it is of for this long is of the older one.
+    /// If a child process does not answer the version probe within this time, the client assumes a pre-2026 server.
     duration probe_timeout = std::chrono::seconds(5);
-    /// Everything until the server has introduced itself.
+    /// Timeout of the whole connection setup, including the handshake.
     duration connect_timeout = std::chrono::seconds(30);
     restart_policy restart = {};
-    /// Older revisions: a server that has said nothing for this long is asked for a sign of life, and without one within the same
-    /// time the connection counts as lost. Zero: never.
+    /// Revisions before 2026-07-28: a server that was silent for this long is pinged. If it does not answer within the same time,
+    /// the connection is lost. Zero: no pings.
     duration keep_alive = std::chrono::seconds(0);
-    std::shared_ptr<era_memory> eras = {};  // null: for a URL that of the process, else one of its own
+    std::shared_ptr<era_memory> eras = {};  // null: one shared by the process for URLs, else one of the client's own
     cache_settings cache = {};
-    /// The most pages that a list may have, the most rounds of questions that a call may take.
-    unsigned max_pages = 1000;
-    unsigned max_rounds = 10;
-    /// What a server gives is checked against what it has promised (the output schemas of tools).
+    unsigned max_pages = 1000;  // maximum number of pages of a list
+    unsigned max_rounds = 10;   // maximum number of rounds of a multi-round request
+    /// Whether structured results are validated against the output schemas of their tools.
     bool check_results = true;
-    /// Messages from this level on are wanted. None: the server's own default (older revisions), or none at all.
+    /// The lowest level of log messages to request. nullopt: the server's default, or none in revision 2026-07-28.
     std::optional<log_level> level = {};
+    /// Protocol extensions that this client supports: identifier ("com.example/thing") and settings, an object.
     std::map<std::string, json::value> extensions = {};
 
-    // ---- what the server may ask for; what is not set here is not offered to it ----
+    // ---- handlers of requests from the server; a capability is declared only if its handler is set ----
     sampling_handler on_sampling = {};
-    bool sampling_with_tools = false;  // on_sampling knows `tools` and `tool_choice`
+    bool sampling_with_tools = false;  // on_sampling supports `tools` and `tool_choice`
     form_handler on_form = {};
     url_handler on_url = {};
-    /// Directories and files that the server may work in; see client::set_roots.
+    /// Directories and files that the server may access; see client::set_roots.
     std::optional<std::vector<root>> roots = {};
-    /// Threads for handlers that are plain functions.
+    /// Size of the thread pool for handlers that are plain functions.
     unsigned worker_threads = 2;
 
-    // ---- what the server tells; called on the client's loop, must not block. What they throw is logged and forgotten. ----
+    // ---- callbacks for notifications; called on the client's loop, must not block. Exceptions are logged and ignored. ----
     std::function<void(const server_log&)> on_log = {};
     std::function<void(list_kind)> on_list_changed = {};
     std::function<void(std::string_view uri)> on_resource_updated = {};
     std::function<void(std::string_view id)> on_elicitation_complete = {};
-    /// Every other notification.
+    /// Called for all other notifications.
     std::function<void(std::string_view method, const json::value& params)> on_notification = {};
-    /// The older revisions over HTTP: the server had forgotten our session, and a new one was begun.
+    /// HTTP before 2026-07-28: the server no longer knew the session, and the client started a new one.
     std::function<void()> on_session_renewed = {};
     std::function<void(const disconnection&)> on_disconnected = {};
-    /// What a child writes to its standard error.
+    /// Called with the standard error output of a child process.
     std::function<void(std::string_view)> on_stderr = {};
-    /// What the library has to say: bad input, dropped tools, failed callbacks. Any thread.
+    /// The log of the library: invalid input, ignored tools, failed callbacks. Called on any thread; must not throw.
     std::function<void(log_level, std::string_view)> log = {};
 };
 
-/// What is known of the server since it was connected to.
-struct server_facts {
+/// What the server reported when the client connected.
+struct KEEL_API server_facts {
     std::string protocol_version = {};
     bool modern = false;
     implementation about = {};
@@ -150,11 +151,11 @@ struct server_facts {
     std::string instructions = {};
 };
 
-/// Part of a list, and how to get the next one.
+/// One page of a list.
 template <class T>
 struct page {
     std::vector<T> items;
-    std::optional<std::string> next;  // none: this was the last; "" is a cursor like any other
+    std::optional<std::string> next;  // cursor of the next page; nullopt: last page; "" is a valid cursor
 
     page() = default;
 };
@@ -163,52 +164,52 @@ namespace detail {
 class client_engine;  // src/client/engine.hpp
 }
 
-/// Threads: everything may be called from any thread. Its work is done on its loop; a task returned here may be awaited on
-/// any loop, and goes on there.
+/// Every call ends exactly once: it returns its result or throws keel::error; see error_kind for what the caller can do.
 ///
-/// Every call ends exactly once: with its result or with keel::error, whose kind says what can be done.
-/// Cancellation of a task: the call is given up, the server is told, the wait throws keel::cancelled.
-class client {
+/// Thread-safe. The client runs on its own loop; a task returned by it may be awaited on any loop and resumes there.
+/// Cancellation of a task: the call is cancelled, the server is notified, and the await throws keel::cancelled.
+class KEEL_API client {
 public:
-    /// On a thread of its own.
+    /// The client runs on a thread of its own. Throws std::invalid_argument if the options are invalid.
     explicit client(server_target where, client_options options = {});
     /// `keel::client client({.command = "./calculator"});`
     explicit client(child_process what, client_options options = {});
-    /// On a loop of the caller's, which must be one of the library's own (see keel/asio.hpp).
+    /// The client runs on a loop of the caller, which must be one of the library's (see keel/asio.hpp).
     client(std::shared_ptr<loop> on, server_target where, client_options options = {});
-    /// Closes. With a thread of its own it waits, at most for the sum of the bounds.
+    /// Closes the connection. A client with a thread of its own blocks until it is closed, at most for the sum of its limits.
     ~client();
     client(client&&) noexcept;
     client& operator=(client&&) noexcept;
 
     // ---- the connection ----
 
-    /// Starts or reaches the server and agrees on a revision. Does nothing when connected. Once lost, connects anew.
-    /// Cancellation: given up; the next one who wants the connection opens it.
+    /// Starts or connects to the server and negotiates a protocol revision. Does nothing if connected; reconnects if the
+    /// connection was lost.
+    /// Cancellation: connecting is abandoned; a later connect or call starts again.
     task<void> connect(connect_options how = {});
-    /// Ends the connection in order: calls that are waiting fail; a child gets its time to go. Idempotent.
+    /// Closes the connection gracefully: pending calls fail, and a child process gets time to exit. Idempotent.
     task<void> close();
     bool connected() const;
-    /// Of the current or the last connection.
+    /// What the server reported on the current or the last connection.
     server_facts server() const;
-    /// Where it is: "./calculator", "http://127.0.0.1:8848/mcp".
+    /// The server's address: "./calculator", "http://127.0.0.1:8848/mcp".
     std::string describe() const;
 
     // ---- tools ----
 
     task<std::vector<tool>> list_tools(call_options how = {});
-    /// Without a cursor: the first page.
+    /// Returns one page. Without a cursor: the first page.
     task<page<tool>> list_tools_page(std::optional<std::string> cursor = {}, call_options how = {});
-    /// `arguments` is an object, or null. A tool that fails in its own business gives a result with is_error.
+    /// Calls a tool. `arguments` is an object, or null. A tool-level error is a result with `is_error`, not an exception.
     task<tool_result> call_tool(std::string name, const json::value& arguments = {}, call_options how = {});
-    /// The same with a described struct. (The number keeps this one out of the way of call_tool<T>.)
+    /// Same, with a described struct. (The int parameter avoids ambiguity with call_tool<T>.)
     template <int = 0, class Args>
         requires(!std::is_convertible_v<const Args&, json::value>)
     task<tool_result> call_tool(std::string name, const Args& arguments, call_options how = {}) {
         return call_tool(std::move(name), detail::arguments_of(arguments), std::move(how));
     }
-    /// Typed: `arguments` a described struct or a json::value, the result a described struct, number, bool or text.
-    /// Throws keel::tool_failed for a result with is_error.
+    /// Same, with a typed result T: a described struct, number, bool or std::string. `arguments` is a described struct or a
+    /// json::value. Throws keel::tool_failed if the result has `is_error`.
     template <class T, class Args = json::value>
     task<T> call_tool(std::string name, const Args& arguments = {}, call_options how = {}) {
         return detail::typed_result<T>(call_tool(std::move(name), detail::arguments_of(arguments), std::move(how)));
@@ -229,8 +230,7 @@ public:
     task<page<prompt>> list_prompts_page(std::optional<std::string> cursor = {}, call_options how = {});
     task<prompt_result> get_prompt(std::string name, std::map<std::string, std::string> arguments = {},
                                    call_options how = {});
-    /// Proposals for the value of an argument, `value` being what has been typed so far. `others` are the arguments that are
-    /// known already.
+    /// Returns completions for an argument. `value` is the text typed so far; `others` are the arguments already chosen.
     task<completion> complete_prompt(std::string name, std::string argument, std::string value,
                                      std::map<std::string, std::string> others = {}, call_options how = {});
     task<completion> complete_resource(std::string uri_template, std::string argument, std::string value,
@@ -238,25 +238,25 @@ public:
 
     // ---- changes ----
 
-    /// Hears of changes until the subscription is dropped, in whatever way the revision has. See keel/subscription.hpp.
-    /// The options are those of what asks for it: `idle` and `total` bound the agreement, not what comes after.
+    /// Subscribes to changes, in the way that the protocol revision provides. See keel/subscription.hpp. `how` applies to the
+    /// request: its timeouts do not limit how long the subscription lasts.
     task<subscription> subscribe(subscription_request what, call_options how = {});
 
-    // ---- the rest ----
+    // ---- other requests ----
 
-    /// A sign of life. (In 2026-07-28, which has no ping, the server is asked to introduce itself again.)
+    /// Checks that the server answers. (Revision 2026-07-28 has no ping: server/discover is sent instead.)
     task<void> ping(call_options how = {});
-    /// Messages from this level on are wanted from now on. (In 2026-07-28 each request says so; nothing is sent for it.)
+    /// Requests log messages of this level and above. (In 2026-07-28 each later request carries the level; nothing is sent now.)
     task<void> set_log_level(log_level from, call_options how = {});
-    /// Tells the server, where the revision has a way to.
+    /// Sets the roots that the server may list, and notifies the server if the protocol revision supports it.
     void set_roots(std::vector<root> roots);
-    /// A method of one's own, or one that is not here. Questions of the server are answered as usual.
+    /// Sends any request, for example a custom method. Requests from the server are answered as usual.
     task<json::value> request(std::string method, json::value params = {}, call_options how = {});
-    /// One round of a request that may ask for something (2026-07-28): what is asked is returned instead of being answered.
-    /// Call again with the same method and params, and the answers.
+    /// Sends one round of a multi-round request (2026-07-28). Returns the server's questions instead of passing them to handlers;
+    /// call it again with the same method and params, and the answers.
     task<request_round> request_once(std::string method, json::value params, round_answers answers = {},
                                      call_options how = {});
-    /// Dropped without complaint when it cannot be sent.
+    /// Sends a notification. It is dropped silently if there is no connection.
     void notify(std::string method, json::value params = {});
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// A byte stream to one peer. The library's own are made by keel/transport.hpp; a program may bring another.
+// A byte stream to one peer. keel/transport.hpp creates connections; a program may implement its own.
 
 #include <keel/version.hpp>
 
@@ -10,18 +10,18 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// Two directions of bytes, driven by one loop. All functions and all calls to the listener happen on that loop.
-class connection {
+/// A bidirectional byte stream that belongs to one loop. All its functions, and all calls to its listener, happen on that loop.
+class KEEL_API connection {
 public:
-    /// Who hears of what happens. Not called after close, and never from inside start, write, pause, resume or close.
+    /// Receives the events of a connection. Never called after close(), nor from within start, write, pause, resume or close.
     class listener {
     public:
         virtual void on_input(std::string_view bytes) = 0;
-        /// The peer will send no more; output may still work. Nothing is read afterwards.
+        /// The peer has closed its output. Nothing is read afterwards; writing may still work.
         virtual void on_input_end() = 0;
-        /// Either direction broke, or the peer hung up on our output: nothing works any more.
+        /// Reading or writing failed, or the peer closed the connection. Neither direction works any more.
         virtual void on_failure(std::string_view cause) = 0;
-        /// A write that was cut short may go on.
+        /// After an incomplete write: more bytes can be written now.
         virtual void on_writable() = 0;
 
     protected:
@@ -29,26 +29,26 @@ public:
     };
 
     struct written {
-        std::size_t bytes = 0;  // taken by the system; fewer than asked for: on_writable follows
-        std::string failure;    // not empty: the output is dead, and on_writable does not follow
+        std::size_t bytes = 0;  // number of bytes accepted; if fewer than given, on_writable follows
+        std::string failure;    // not empty: writing failed for good, and on_writable does not follow
     };
 
     connection() = default;
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
-    /// Closes.
+    /// Closes the connection.
     virtual ~connection() = default;
 
-    /// Begins to read and to watch for hang-up. Once.
+    /// Starts reading and watching for disconnection. Call it once. The listener must outlive the connection or its close().
     virtual void start(listener&) = 0;
-    /// Hands bytes to the system without waiting.
+    /// Writes as many bytes as possible without blocking.
     virtual written write(std::string_view bytes) = 0;
-    /// Stops reading for a while: input stays where it is. Hang-up is still noticed.
+    /// Stops reading until resume() (backpressure). Disconnection is still reported.
     virtual void pause() noexcept = 0;
     virtual void resume() = 0;
-    /// Nothing more will be written, and the peer is told, if that can be done without closing. Input goes on.
+    /// Closes the output direction, if the transport can do that without closing the input.
     virtual void end_output() noexcept {}
-    /// Ends both directions; what write has taken is still delivered. Idempotent.
+    /// Closes both directions. Bytes that write() accepted are still delivered. Idempotent.
     virtual void close() noexcept = 0;
     /// For logs: "stdio", "unix /run/x.sock", "tcp 127.0.0.1:5000".
     virtual std::string describe() const = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What tools, prompts and models say: blocks of content.
+// Content blocks: the text, images, audio and resources in results of tools, prompts and models.
 
 #include <keel/decode_error.hpp>
 #include <keel/json.hpp>
@@ -14,9 +14,9 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// One block of content: text, or any other kind the protocol knows. Where the peer's revision does not know the kind,
-/// a text that says what was there is sent in its place.
-class content {
+/// One content block: text, or any other type of the protocol. If the peer's protocol revision does not have the type, a text
+/// block that describes it is sent instead.
+class KEEL_API content {
 public:
     content() = default;
     content(std::string text) : text_(std::move(text)) {}
@@ -25,49 +25,49 @@ public:
     /// `data` is Base64.
     static content image(std::string_view data, std::string_view mime_type);
     static content audio(std::string_view data, std::string_view mime_type);
-    /// Bytes as they are; they are encoded here.
+    /// `bytes` are raw bytes; the function encodes them as Base64.
     static content image_bytes(std::string_view bytes, std::string_view mime_type);
     static content audio_bytes(std::string_view bytes, std::string_view mime_type);
-    /// Points at something that the client can read.
+    /// A link to a resource that the client can read.
     static content link(const resource& what);
-    /// Brings it along.
+    /// The contents of a resource.
     static content embed(const resource_contents& what);
-    /// A block as it goes over the wire. It must be an object with a "type"; one that is no such thing, or lacks what
-    /// its type needs, throws std::invalid_argument.
+    /// A block from its JSON. Throws std::invalid_argument unless `v` is an object with a "type" and all members that its type
+    /// requires.
     static content block(json::value v);
 
-    // For sampling: a model that wants to use a tool, and what the tool gave.
+    // For sampling: the model's request to call a tool, and the result of the tool.
     static content tool_use(std::string_view id, std::string_view name, json::value input);
     static content tool_answer(std::string_view tool_use_id, const std::vector<content>& blocks, bool is_error = false);
 
-    /// Who it is for, and how much it matters.
+    /// Sets the annotations (audience, priority).
     content& with(const annotations& notes);
-    /// `_meta`: an object.
+    /// Sets `_meta`, an object.
     content& with_meta(json::value meta);
 
     /// "text", "image", "audio", "resource_link", "resource", "tool_use", "tool_result"
     std::string_view type() const noexcept;
     bool is_text() const noexcept { return type() == "text"; }
-    /// Text and nothing else: no annotations, no `_meta`.
+    /// True for a text block without annotations and `_meta`.
     bool is_plain_text() const noexcept { return block_.is_null(); }
-    /// The text of a text block; "" for any other.
+    /// The text of a text block; "" for other types.
     const std::string& text() const noexcept { return text_; }
-    /// The Base64 of an image, a sound, or an embedded resource of bytes, as it came; "" for any other.
+    /// The Base64 data of an image, audio or embedded binary resource, not decoded; "" for other types.
     std::string_view data() const noexcept;
-    /// The same decoded. Nothing where there is none, or where it is no Base64.
+    /// The decoded data(). Returns nullopt if there is no data or it is invalid Base64.
     std::optional<std::string> bytes() const;
-    /// Of an image, a sound, a linked or an embedded resource; "" for any other, and where it is not told.
+    /// The MIME type of an image, audio, linked or embedded resource; "" for other types or if missing.
     std::string_view mime_type() const noexcept;
-    /// Of a linked or an embedded resource; "" for any other.
+    /// The URI of a linked or embedded resource; "" for other types.
     std::string_view uri() const noexcept;
-    /// What a link points at. Nothing for any other block, and for one that cannot be read.
+    /// The resource of a link. Returns nullopt for other types and for an invalid link.
     std::optional<resource> linked() const;
-    /// What was brought along. Nothing for any other block, and for one that cannot be read.
+    /// The contents of an embedded resource. Returns nullopt for other types and for an invalid block.
     std::optional<resource_contents> embedded() const;
-    /// Anything but plain text, as it goes over the wire; null for plain text.
+    /// The JSON of the block; null for plain text.
     const json::value& as_block() const noexcept { return block_; }
 
-    /// Appends the block's JSON. False when it cannot be expressed.
+    /// Appends the block as JSON text. Returns false if JSON cannot represent it (invalid UTF-8, NaN).
     [[nodiscard]] bool write(std::string& out) const;
 
 private:
@@ -82,12 +82,12 @@ private:
 };
 
 // For keel/describe.hpp.
-json::value keel_encode(const content& from);
-bool keel_decode(const json::value& from, content& into, decode_error& error);
+KEEL_API json::value keel_encode(const content& from);
+KEEL_API bool keel_decode(const json::value& from, content& into, decode_error& error);
 inline bool keel_write_json(std::string& out, const content& from) { return from.write(out); }
 
-/// The whole result of a tool call. A tool that fails in its own business says so here; that is a result, not an error.
-struct tool_result {
+/// The result of a tool call. A tool-level error is a result with `is_error`, which the model can read; it is not a protocol error.
+struct KEEL_API tool_result {
     std::vector<keel::content> content;
     std::optional<json::value> structured;
     bool is_error = false;
@@ -99,14 +99,14 @@ struct tool_result {
     tool_result(keel::content block) { content.push_back(std::move(block)); }
     tool_result(std::vector<keel::content> blocks) : content(std::move(blocks)) {}
 
-    /// A failure that the model should read.
+    /// A tool-level error with a text for the model.
     static tool_result failure(std::string text) {
         tool_result r(std::move(text));
         r.is_error = true;
         return r;
     }
 
-    /// The text of all its text blocks, each on lines of its own; "" when there is none.
+    /// The text of all text blocks, joined with newlines; "" if there are none.
     std::string text() const;
 };
 

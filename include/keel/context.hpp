@@ -1,6 +1,6 @@
 #pragma once
 
-// What a handler knows of the request it serves, and what it can do on its behalf.
+// The request that a handler serves: cancellation, progress, logging, metadata, and requests to the client.
 
 #include <keel/asking.hpp>
 #include <keel/async.hpp>
@@ -12,11 +12,11 @@
 
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <type_traits>
-#include <typeindex>
 #include <vector>
 
 namespace keel::inline KEEL_ABI {
@@ -35,65 +35,76 @@ struct once_value<task<T>> {
 };
 template <class F>
 using once_result = typename once_value<std::invoke_result_t<F&>>::type;
+
+/// Identifies a type without type information (-fno-rtti): the address of a variable that each type has of its own. Writable,
+/// since linkers may merge equal constants. Binaries with hidden visibility have different keys for the same type.
+using type_key = const void*;
+template <class T>
+inline char type_mark = 0;
 }  // namespace detail
 
-/// A handle to one request: copy it to keep it. From any thread, and also after the request has ended: what is said
-/// then is dropped, what is asked then fails.
-class context {
+/// A handle to one request; cheap to copy. Safe to use from any thread, also after the request has ended: notifications are
+/// then dropped, and requests to the client fail.
+class KEEL_API context {
 public:
     explicit context(std::shared_ptr<detail::call_state> state) noexcept : state_(std::move(state)) {}
 
-    /// The peer cancelled, or the connection is gone: finish soon, nobody waits for the answer.
+    /// True if the client cancelled the request or the connection is closed. The handler should return soon; its result is
+    /// discarded.
     bool cancelled() const noexcept;
-    /// What the peer gave as its reason; "" without one.
+    /// The reason for the cancellation that the client gave, or "".
     std::string reason() const;
-    /// For functions that run on a worker thread: hand it to whatever can be stopped.
+    /// Stops when the request is cancelled. For plain handlers on worker threads, to pass to anything that takes a stop token.
     std::stop_token stop_token() const noexcept;
 
-    /// Sent only if the caller asked for it. Values must increase; others are not sent.
+    /// Sends a progress notification if the client requested progress. `value` must increase with each call; a value that
+    /// does not is not sent.
     void progress(double value, std::optional<double> total = {}, std::string message = {});
-    /// Sent only if the client wants messages of this level.
+    /// Sends a log message to the client if it requested messages of this level.
     void log(log_level level, json::value data, std::string logger = {});
 
-    /// `co_await ctx.yield();` lets other work run, and notices a cancellation.
+    /// `co_await ctx.yield();` lets other work run. Cancellation: throws keel::cancelled.
     keel::yield yield() const noexcept { return {}; }
-    /// `co_await ctx.sleep(100ms);`
+    /// `co_await ctx.sleep(100ms);` suspends the handler. Cancellation: throws keel::cancelled.
     keel::sleep_for sleep(duration d) const noexcept { return keel::sleep_for(d); }
 
-    /// `_meta` of the request; null without any.
+    /// `_meta` of the request, or null.
     const json::value& meta() const noexcept;
-    /// What connects this request with the caller's traces: those members of `_meta` that are well formed.
+    /// The W3C trace context in `_meta`. Malformed members are left out.
     trace_context trace() const;
-    /// The method, as it came: "tools/call".
+    /// The method of the request: "tools/call".
     const std::string& method() const noexcept;
-    /// The revision in force for this request: "2025-06-18".
+    /// The protocol revision of this request: "2025-06-18".
     std::string_view protocol_version() const noexcept;
-    /// What the client said of itself: name, version, …; null if it said nothing. Not proven by anything.
+    /// The client's name, version and so on as it reported them, or null. Not authenticated.
     const json::value& client_info() const noexcept;
+    /// The capabilities that the client declared, or null.
     const json::value& client_capabilities() const noexcept;
-    /// Who is on the other side, as the transport has established it; "" when it has not.
+    /// The authenticated identity of the client as established by the transport, or "".
     const std::string& principal() const noexcept;
-    /// What server::on_start has made, of this type. Throws std::logic_error when there is none.
+    /// The state of type T that a server::on_start hook returned. Throws std::logic_error if there is none. The server keeps it
+    /// until it has stopped. Types are compared within one binary: a hook and a handler in different shared libraries that are
+    /// both compiled with hidden visibility do not share states.
     template <class T>
     T& state() const {
-        return *static_cast<T*>(find_state(typeid(T)));
+        return *static_cast<T*>(find_state(&detail::type_mark<T>, std::source_location::current()));
     }
 
     // ---- asking the client ----
     //
-    // One handler serves every revision. Up to 2025-11-25 these are requests to the client. In 2026-07-28 the handler ends here
-    // (the await throws keel::cancelled) once nothing in it can go on without an answer; the client is told what
-    // is asked, and calls again; then the handler runs again from the top, and what was answered returns at once. See
-    // docs/asking.md for what that means for side effects, and for `once`.
+    // The same handler works with every revision. Up to 2025-11-25 these functions send requests to the client. In 2026-07-28
+    // the handler ends here (the await throws keel::cancelled) as soon as it only waits for answers; the client receives the
+    // questions and calls again with the answers; the handler then runs again from the start, and each question that was
+    // answered returns at once. See docs/asking.md for side effects and `once`.
     //
-    // `key` names the question within this call: each has its own.
-    // All of them throw keel::error of kind unavailable where the client has not said that it can be asked.
-    // Cancellation: the question is withdrawn.
+    // `key` identifies the question within this call and must be unique in it.
+    // All of them throw keel::error with kind `unavailable` if the client did not declare the capability.
+    // Cancellation: the request to the client is cancelled.
 
-    /// A form: the members of T, a described struct of texts, numbers, booleans and choices.
+    /// Asks the user to fill in a form with the members of T, a described struct of strings, numbers, booleans and enums.
     template <class T>
     task<elicited<T>> elicit(std::string key, std::string message) {
-        static_assert(described<T>, "keel: a form is a struct with KEEL_DESCRIBE(type, members...)");
+        static_assert(described<T>, "keel: elicit<T> needs a described struct: add KEEL_DESCRIBE(type, members...)");
         json::value form = schema_of<T>();
         elicited<json::value> answer = co_await elicit(std::move(key), std::move(message), std::move(form));
         elicited<T> typed;
@@ -101,24 +112,25 @@ public:
         if (answer) typed.value = detail::decode_answer<T>(answer.value);
         co_return typed;
     }
-    /// The same with a schema made at run time. It must be of the subset that forms allow (docs/asking.md).
+    /// Same, with a schema created at run time. It must be in the subset that forms allow (docs/asking.md).
     task<elicited<json::value>> elicit(std::string key, std::string message, json::value schema);
-    /// Sends the user to a web page, for what must not pass through the client: passwords, payments, consent.
+    /// Asks the user to open a web page, for data that must not pass through the client: passwords, payments, consent.
     task<url_elicited> elicit_url(std::string key, std::string message, std::string url);
-    /// Revision 2025-11-25: what the user did behind the URL is done. Does nothing in the others.
+    /// Notifies the client that the interaction at the URL is complete. Revision 2025-11-25 only; does nothing in others.
     void url_elicitation_complete(const url_elicited& which);
-    /// Lets the client's model write something.
+    /// Asks the client's model to generate a message.
     task<sampling_result> sample(std::string key, sampling_request request);
-    /// The directories and files that the client lets us work in.
+    /// The directories and files that the client gives the server access to.
     task<std::vector<root>> list_roots(std::string key = "roots");
 
-    /// Runs a step that must happen only once, however often the handler runs: `co_await ctx.once("charge", [&] { … })`. The
-    /// function (plain, or returning a task) gives a value that can be described; it is remembered with the answers.
+    /// Runs `step` once, however often the handler runs: `co_await ctx.once("charge", [&] { … })`. `step` is a plain function or
+    /// returns a task; its result must be of a described type. The result is stored with the answers and returned by later runs.
     template <class F>
     auto once(std::string key, F step) -> task<detail::once_result<F>> {
         using result = detail::once_result<F>;
-        static_assert(!std::is_void_v<result>, "keel: a step of `once` gives a value, for instance true");
-        context self = *this;  // this one may be gone before we are
+        static_assert(!std::is_void_v<result>,
+                      "keel: the function passed to `once` must return a value, for example true");
+        context self = *this;  // *this may be destroyed before the coroutine ends
         if (auto known = self.recorded_outcome(key)) co_return detail::decode_answer<result>(*known);
         if constexpr (detail::is_task_of<std::invoke_result_t<F&>>) {
             result r = co_await step();
@@ -131,19 +143,19 @@ public:
         }
     }
 
-    /// Any request to the client, for revisions in which servers may send one.
-    /// Cancellation: the question is withdrawn.
+    /// Sends any request to the client, in revisions before 2026-07-28. Returns the result. Throws keel::error.
+    /// Cancellation: the request is cancelled.
     task<json::value> request(std::string method, json::value params, duration timeout = {});
 
-    /// Over HTTP with a client of 2025-11-25: its connection is let go, and it comes back for the rest after `retry`. For calls
-    /// that take long, behind proxies that do not like that. Does nothing elsewhere.
+    /// Closes the HTTP stream of this request; the client reconnects after `retry` and receives the rest. For long calls behind
+    /// proxies with timeouts. HTTP with revision 2025-11-25 only; does nothing elsewhere.
     void release_stream(duration retry);
-    /// Closes the connection this request came on. The request itself gets no answer.
+    /// Closes the connection of this request. The request is not answered.
     void close_connection();
 
 private:
     friend struct detail::context_access;
-    void* find_state(std::type_index type) const;
+    void* find_state(detail::type_key type, const std::source_location& where) const;
     std::optional<json::value> recorded_outcome(const std::string& key) const;
     void record_outcome(std::string key, json::value outcome);
 

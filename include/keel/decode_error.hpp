@@ -1,6 +1,6 @@
 #pragma once
 
-// Where a JSON value does not fit, and why.
+// Why a JSON value could not be decoded or is invalid.
 
 #include <keel/version.hpp>
 
@@ -8,12 +8,12 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// Where a value did not fit and why: `arguments.items[2].name` and `expected string, found integer`.
-struct decode_error {
+/// The position and cause of an error in a JSON value: `arguments.items[2].name` and `expected string, found integer`.
+struct KEEL_API decode_error {
     std::string path;
     std::string text;
 
-    /// Both: `arguments.items[2].name: expected string, found integer`.
+    /// Path and text: `arguments.items[2].name: expected string, found integer`.
     std::string message() const;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Structs as JSON: one line names the members, and the struct can be encoded, decoded and shown as a JSON Schema.
+// Structs as JSON: KEEL_DESCRIBE lists the members of a struct; Keel then encodes it, decodes it and generates its JSON Schema.
 //
 //     enum class color { red, green };
 //     KEEL_DESCRIBE_ENUM(color, red, green)
@@ -12,7 +12,7 @@
 //     };
 //     KEEL_DESCRIBE(args, (name, "Who to greet", keel::min_length(1)), count, (paint, keel::defaulted))
 //
-// See docs/describe.md. The templates here only turn types into tables; the loops over them are in src/describe.
+// See docs/describe.md. The templates here only turn types into tables; the code that uses the tables is in src/describe.
 
 #include <keel/decode_error.hpp>
 #include <keel/describe/macros.hpp>
@@ -31,37 +31,37 @@ namespace keel::inline KEEL_ABI {
 
 namespace detail {
 
-// The loops, in src/describe.
-json::value encode(const type_table&, const void* from, const encode_filter* = nullptr);
-bool write_json(std::string& out, const type_table&, const void* from);
-bool decode(const type_table&, const json::value&, void* into, decode_error&, std::string_view prefix);
-[[noreturn]] void throw_decode_error(const decode_error&);
-json::value schema_of(const type_table&);
+// In src/describe.
+KEEL_API json::value encode(const type_table&, const void* from, const encode_filter* = nullptr);
+KEEL_API bool write_json(std::string& out, const type_table&, const void* from);
+KEEL_API bool decode(const type_table&, const json::value&, void* into, decode_error&, std::string_view prefix);
+[[noreturn]] KEEL_API void throw_decode_error(const decode_error&);
+KEEL_API json::value schema_of(const type_table&);
 
 }  // namespace detail
 
-/// The value of a described struct or any type a member may have. Absent optionals are left out of objects. NaN and
-/// text that is not UTF-8 are found only when the value is written.
+/// Converts a described struct, or any type that a member may have, to JSON. Empty optionals are left out of objects. NaN,
+/// infinity and invalid UTF-8 are detected only when the value is written.
 template <class T>
 json::value encode(const T& from) {
     return detail::encode(detail::type_for<T>, std::addressof(from));
 }
 
-/// Appends the text directly, without a value in between. False when there is something JSON cannot express (NaN,
-/// infinity, text that is not UTF-8): `out` is then as it was before.
+/// Appends `from` to `out` as JSON text, without creating a json::value. Returns false, and leaves `out` unchanged, if JSON
+/// cannot represent it (NaN, infinity, invalid UTF-8).
 template <class T>
 [[nodiscard]] bool write_json(std::string& out, const T& from) {
     return detail::write_json(out, detail::type_for<T>, std::addressof(from));
 }
 
-/// Fills `into`. Members that are missing and may be missing keep what `into` held; unknown ones are ignored. On false,
-/// `error` says where and why, starting from `prefix`, and `into` is partly filled.
+/// Decodes `from` into `into`. Optional members that are missing keep their value; unknown members are ignored. If it returns
+/// false, `error` contains the path (starting with `prefix`) and the cause, and `into` may be partly filled.
 template <class T>
 [[nodiscard]] bool decode(const json::value& from, T& into, decode_error& error, std::string_view prefix = {}) {
     return detail::decode(detail::type_for<T>, from, std::addressof(into), error, prefix);
 }
 
-/// The same, throwing json::error.
+/// Same, but returns the decoded object. Throws json::error if `from` is invalid.
 template <class T>
 T decode(const json::value& from, std::string_view prefix = {}) {
     T into{};
@@ -72,7 +72,7 @@ T decode(const json::value& from, std::string_view prefix = {}) {
     return into;
 }
 
-/// The JSON Schema (2020-12) of what decode accepts and encode makes. Built anew at each call.
+/// Returns the JSON Schema (2020-12) of the values that decode accepts and encode produces. Generated at each call.
 template <class T>
 json::value schema_of() {
     return detail::schema_of(detail::type_for<T>);

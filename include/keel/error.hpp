@@ -1,6 +1,6 @@
 #pragma once
 
-// What can go wrong, sorted by what the caller can do about it.
+// Errors, sorted by what the caller can do about them.
 
 #include <keel/json.hpp>
 
@@ -11,19 +11,19 @@
 namespace keel::inline KEEL_ABI {
 
 enum class error_kind : unsigned char {
-    rejected,      // the peer answered with an error: read code and data
-    bad_message,   // the peer broke the protocol: report it, do not retry
-    closed,        // the connection is gone: reconnect, then decide what to repeat
-    timed_out,     // no answer in time: the work may or may not have been done
-    cancelled,     // we asked for it
-    unauthorized,  // get a token, then try again
-    unavailable,  // it cannot be done here: a nested request where none can be delivered, too much queued, no connection
-    stream_lost,   // HTTP: the answer to this request was lost on its way; it may have been served. The rest goes on
-    session_lost,  // HTTP, older revisions: the server has forgotten the session this request belonged to
+    rejected,      // the peer answered with an error: see code() and data()
+    bad_message,   // the peer violated the protocol: report it, do not retry
+    closed,        // the connection is closed: reconnect, then decide what to retry
+    timed_out,     // no answer before the timeout: the peer may or may not have done the work
+    cancelled,     // the caller cancelled the request
+    unauthorized,  // authentication required: get a token, then retry
+    unavailable,  // not possible here: the peer cannot be asked, too many requests are queued, or there is no connection
+    stream_lost,   // HTTP: the answer to this request was lost; the server may have served it. Other requests continue
+    session_lost,  // HTTP, before 2026-07-28: the server no longer knows the session of this request
 };
 
-/// Words for people: "connection closed", "timed out", "bad message".
-std::string_view name_of(error_kind) noexcept;
+/// The kind as text, for messages: "connection closed", "timed out", "bad message".
+KEEL_API std::string_view name_of(error_kind) noexcept;
 
 namespace error_code {
 inline constexpr int parse = -32700;
@@ -39,22 +39,23 @@ inline constexpr int url_elicitation_required = -32042;  // 2025-11-25 alone
 inline constexpr int request_cancelled = -32800;
 }  // namespace error_code
 
-/// Thrown by calls that failed. From a handler it is also the way to answer with a protocol error of one's own:
+/// Thrown by calls that fail. A handler throws it to answer with a protocol error:
 /// `throw keel::error(keel::error_code::invalid_params, "no such row", json::object({{"row", 7}}))`.
-class error : public std::runtime_error {
+class KEEL_API error : public std::runtime_error {
 public:
     error(int code, const std::string& message, json::value data = {})
         : std::runtime_error(message), kind_(error_kind::rejected), code_(code), data_(std::move(data)) {}
     error(error_kind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
-    /// The same with what a peer is to be told when nobody catches it.
+    /// Same, with the code and data that are sent to the peer if a handler does not catch the exception.
     error(error_kind kind, const std::string& message, int code, json::value data = {})
         : std::runtime_error(message), kind_(kind), code_(code), data_(std::move(data)) {}
+    ~error() override;
 
     error_kind kind() const noexcept { return kind_; }
-    /// The JSON-RPC code: as received when kind is rejected, else what a peer is told; 0 when there is none.
+    /// The JSON-RPC error code: as received if kind() is `rejected`, else as sent to a peer; 0 if there is none.
     int code() const noexcept { return code_; }
     const json::value& data() const noexcept { return data_; }
-    /// Over HTTP, the status that came with the error; else 0.
+    /// The HTTP status of the error, or 0 without HTTP.
     int http_status() const noexcept { return http_status_; }
     void set_http_status(int status) noexcept { http_status_ = status; }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// How a function of the user's becomes the handler of a request: what it takes, what it returns, where it runs. Shared
-// by tools, resources, prompts and custom methods; each says in its traits what its functions may take and return.
+// Turns a user's function into the handler of a request. Shared by tools, resources and prompts; their traits define which
+// arguments and results a function may have.
 
 #include <keel/context.hpp>
 #include <keel/describe.hpp>
@@ -15,44 +15,46 @@
 
 namespace keel::inline KEEL_ABI::detail {
 
-/// A result on its way to the wire: JSON texts. What they are depends on the kind of handler.
-struct reply {
+/// A result as JSON text. The contents of the members depend on the kind of handler.
+struct KEEL_API reply {
     std::string content;     // tools: an array of blocks; resources: of contents; prompts: of messages
     std::string structured;  // tools: structured content; empty: none
     std::string extra;       // further members of the result, each with a comma before it
     std::string meta;        // `_meta`, an object; empty: none
     bool is_error = false;
-    bool only_text = true;  // no block that an older revision may not know
+    bool only_text = true;  // contains only text blocks, which every revision supports
 };
 
-/// Arguments that do not fit. The message names the path.
-class bad_arguments : public std::runtime_error {
+/// Invalid arguments. The message contains the path.
+class KEEL_API bad_arguments : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+    ~bad_arguments() override;
 };
 
-/// A result that cannot be sent: NaN, text that is not UTF-8, structured content that breaks its own schema.
-class bad_result : public std::runtime_error {
+/// A result that cannot be sent: NaN, invalid UTF-8, structured content that does not match its schema.
+class KEEL_API bad_result : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+    ~bad_result() override;
 };
 
 using plain_handler = std::function<void(context*, const json::value& input, reply& out)>;
 using task_handler = std::function<task<reply>(context, json::value input)>;
 
-struct handler {
-    plain_handler plain = {};  // one of the two
+struct KEEL_API handler {
+    plain_handler plain = {};  // either this or `coroutine` is set
     task_handler coroutine = {};
     bool wants_context = true;
-    bool quick = false;  // plain, and never blocks: runs on the loop
+    bool quick = false;  // a plain handler that never blocks: runs on the loop
 
     explicit operator bool() const noexcept { return plain || coroutine; }
 };
 
-/// `_meta` of the result. Throws bad_result when it is no object.
-void write_meta(reply& out, const json::value& meta);
-[[noreturn]] void throw_unexpressible();
-[[noreturn]] void throw_bad_arguments(const decode_error&);
+/// Sets `_meta` of the result. Throws bad_result unless it is an object or null.
+KEEL_API void write_meta(reply& out, const json::value& meta);
+[[noreturn]] KEEL_API void throw_unexpressible();
+[[noreturn]] KEEL_API void throw_bad_arguments(const decode_error&);
 
 template <class Args>
 Args read_described(const json::value& from, std::string_view prefix) {
@@ -84,8 +86,8 @@ struct call_shape {
     static constexpr bool takes_arguments = count == arguments_at + 1;
     using arguments = std::remove_cvref_t<std::tuple_element_t<arguments_at, std::tuple<Ps..., void, void>>>;
     static_assert(count <= arguments_at + 1,
-                  "keel: a handler takes (context&, Arguments), (Arguments), (context&) or nothing; put the arguments "
-                  "in one struct");
+                  "keel: a handler must take (context&, Arguments), (Arguments), (context&) or no parameters; put all "
+                  "arguments in one struct");
 };
 template <class F>
 struct signature : signature<decltype(&F::operator())> {};
@@ -107,7 +109,7 @@ concept has_one_call_operator = requires { &F::operator(); };
 template <class F>
 concept one_function = std::is_pointer_v<F> || has_one_call_operator<F>;
 
-/// Calls `f` with what it takes.
+/// Calls `f` with the parameters that it takes.
 template <class Traits, class S, class F>
 decltype(auto) invoke_plain(F& f, context* ctx, const json::value& input) {
     if constexpr (S::takes_context && S::takes_arguments) {
@@ -121,7 +123,7 @@ decltype(auto) invoke_plain(F& f, context* ctx, const json::value& input) {
     }
 }
 
-// Context and arguments live in this frame, so that a handler may take them by reference.
+// The context and the arguments are in this coroutine frame, so that a handler may take them by reference.
 template <class Traits, class S, class F, class R>
 task<reply> run_task(F& f, context ctx, json::value input) {
     reply out;

@@ -1,10 +1,9 @@
 #pragma once
 
-// JSON values, reading and writing. See docs/json.md for a tour.
+// JSON values, parsing and writing. See docs/json.md.
 //
-// There is one value type. A value either owns what it holds (the usual case: it copies deeply, moves cheaply) or
-// borrows it from the document that read it. Copying a borrowed value makes an owned one, so whatever outlives a
-// document is simply copied out of it.
+// A value either owns its contents (the usual case: copies are deep, moves are cheap) or borrows them from the document that
+// parsed it. A copy of a borrowed value owns its contents: copy whatever must outlive the document.
 
 #include <keel/version.hpp>
 
@@ -21,27 +20,30 @@
 
 namespace keel::inline KEEL_ABI::json {
 
-/// Thrown by the convenience functions: a wrong kind, text that is not JSON, a number that JSON cannot express.
-class error : public std::runtime_error {
+/// Thrown by the functions that do not return an optional or bool: wrong kind, invalid JSON, a number that JSON cannot represent.
+class KEEL_API error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+    ~error() override;
 };
 
 enum class kind : std::uint8_t { null, boolean, integer, unsigned_integer, real, string, array, object };
 
-/// The word used in messages: "string", "array", … (all three number kinds are "number" or "integer").
-std::string_view name_of(kind) noexcept;
+/// The name for error messages: "string", "array", …; the three number kinds are "number" or "integer".
+KEEL_API std::string_view name_of(kind) noexcept;
 
 struct member;
 class value;
+KEEL_API bool operator==(const value& a, const value& b) noexcept;
 
 namespace detail {
 struct container;  // heap or arena block of an array or object: see src/json/container.hpp
 struct builder;    // how the reader makes borrowed values
 }  // namespace detail
 
-/// Integers are exact from -2^63 to 2^64-1. `unsigned_integer` is used only for what does not fit a signed one.
-class value {
+/// A JSON value. Integers are exact from -2^63 to 2^64-1; `unsigned_integer` is used only for those above 2^63-1.
+/// Thread-safety: as for standard containers.
+class KEEL_API value {
 public:
     value() noexcept : int_(0) {}
     value(std::nullptr_t) noexcept : int_(0) {}
@@ -61,7 +63,7 @@ public:
             int_ = static_cast<std::int64_t>(n);
         }
     }
-    // A template so that nothing else (a char, an enumerator, a bit of vector<bool>) becomes a number by conversion.
+    // A template, so that no other type (char, an enum, a reference of vector<bool>) is converted implicitly.
     template <std::floating_point T>
     value(T d) noexcept : kind_(kind::real), real_(static_cast<double>(d)) {}
     value(std::string_view text);
@@ -88,9 +90,9 @@ public:
     bool is_array() const noexcept { return kind_ == kind::array; }
     bool is_object() const noexcept { return kind_ == kind::object; }
 
-    // What the value is, or nothing when it is something else.
+    // The value, or nullopt if it is of another kind.
     std::optional<bool> if_bool() const noexcept { return is_bool() ? std::optional(bool_) : std::nullopt; }
-    /// Integers that fit; a real with an integral value does not count.
+    /// An integer that fits. A real with an integral value is not an integer.
     std::optional<std::int64_t> if_int() const noexcept {
         return kind_ == kind::integer ? std::optional(int_) : std::nullopt;
     }
@@ -101,58 +103,57 @@ public:
         return is_string() ? std::optional(std::string_view(text_, size_)) : std::nullopt;
     }
 
-    // The same, throwing json::error ("expected string, found array").
+    // Same, but throws json::error for another kind ("expected string, found array").
     bool as_bool() const;
     std::int64_t as_int() const;
     std::uint64_t as_uint() const;
     double as_double() const;
     std::string_view as_string() const;
 
-    /// Elements of an array, members of an object; 0 for anything else.
+    /// The number of elements of an array or members of an object; 0 for other kinds.
     std::size_t size() const noexcept { return kind_ >= kind::array ? size_ : 0; }
     bool empty() const noexcept { return size() == 0; }
 
-    // The forms without const let an owned value be changed in place. Do not assign an owned value into a borrowed one
-    // (it would not be destroyed) nor the reverse (it would dangle): set and push_back sort that out, these cannot.
+    // The non-const overloads change an owned value in place. Do not assign an owned element to a borrowed array or object (it
+    // would leak), nor the reverse (it would dangle): use set and push_back, which handle both.
 
-    /// The elements of an array; nothing for anything else.
+    /// The elements of an array; empty for other kinds.
     std::span<const value> items() const noexcept;
     std::span<value> items() noexcept;
-    /// The members of an object in their order; nothing for anything else. Keys are unique.
+    /// The members of an object in order; empty for other kinds. Keys are unique.
     std::span<const member> members() const noexcept;
     std::span<member> members() noexcept;
 
-    /// The member of that name, or nullptr (also when this is no object). The key may hold any characters.
+    /// The member with this key, or nullptr if there is none or this is not an object.
     const value* find(std::string_view key) const noexcept;
     value* find(std::string_view key) noexcept;
     bool contains(std::string_view key) const noexcept { return find(key) != nullptr; }
-    /// Like find, with a null value where there is none, so that look-ups can be chained.
+    /// Like find, but returns a null value if there is no such member: lookups can be chained.
     const value& operator[](std::string_view key) const noexcept;
     template <std::integral T>
-    const value& operator[](T index) const = delete;  // at(index); a literal 0 would be a null key otherwise
-    /// The element of an array. Throws json::error when there is none.
+    const value& operator[](T index) const = delete;  // use at(index); a literal 0 would be a null pointer key
+    /// The element of an array. Throws json::error if the index is out of range or this is not an array.
     const value& at(std::size_t index) const;
 
-    // The functions that add something return what is now stored, a reference good until the next one is added. Adding
-    // to a borrowed value makes it an owned one first.
+    // The functions that add a value return a reference to the stored value, valid until the next one is added. A borrowed value
+    // becomes an owned one first.
 
-    /// Inserts or replaces (in its place). A null becomes an object first; anything else throws json::error. Looks at
-    /// every member: to fill objects of thousands of members use append.
+    /// Inserts or replaces a member; a replaced member keeps its position. A null value becomes an object; other kinds throw
+    /// json::error. Takes linear time: use append to fill large objects.
     value& set(std::string_view key, value v);
-    /// Appends without looking for a member of that name: for keys known to be new.
+    /// Appends a member without searching for the key, which must be new.
     value& append(std::string_view key, value v);
-    /// True when there was such a member. The others keep their order.
+    /// Removes a member. Returns false if there is none. The other members keep their order.
     bool erase(std::string_view key) noexcept;
-    /// Appends. A null becomes an array first; anything else throws json::error.
+    /// Appends an element. A null value becomes an array; other kinds throw json::error.
     value& push_back(value v);
-    /// Room for n elements or members in all. Nothing happens to a null; anything else throws json::error.
+    /// Reserves memory for n elements or members in total. Does nothing for null; throws json::error for other kinds.
     void reserve(std::size_t n);
 
-    /// Numbers are equal when their mathematical values are; objects regardless of the order of their members. NaN
-    /// equals nothing.
+    /// Compares numbers by mathematical value and objects regardless of the order of members. NaN equals nothing.
     friend bool operator==(const value& a, const value& b) noexcept;
 
-    /// True when this value, or something in it, belongs to a document.
+    /// True if this value or a part of it borrows from a document.
     bool borrowed() const noexcept { return borrowed_; }
 
 private:
@@ -190,37 +191,34 @@ private:
 static_assert(sizeof(value) == 16);
 
 /// `json::array({1, "two", nullptr})`
-value array(std::initializer_list<value> items = {});
+KEEL_API value array(std::initializer_list<value> items = {});
 /// `json::object({{"name", "x"}, {"size", 3}})`; the last of two equal keys wins.
-value object(std::initializer_list<std::pair<std::string_view, value>> members = {});
+KEEL_API value object(std::initializer_list<std::pair<std::string_view, value>> members = {});
 
-struct parse_options {
+struct KEEL_API parse_options {
     std::size_t max_depth = 512;  // deeper nesting is an error
 };
 
-struct parse_error {
-    std::size_t offset =
-        0;  // of the first byte that cannot be right; of the first digit or sign if a number is too large
-    const char* what = "";  // a short constant text: "invalid UTF-8", "nested too deeply", …
+struct KEEL_API parse_error {
+    std::size_t offset = 0;  // of the first invalid byte, or of the start of a number that is too large
+    const char* what = "";   // a short constant text: "invalid UTF-8", "nested too deeply", …
 };
 
-/// Reads text into memory that is reused from one text to the next. The values borrow: they are good until the
-/// next call of read or the end of the document, and only as long as the text itself (strings without escapes point
-/// into it). Not for several threads at once.
-class document {
+/// A parser that reuses its memory. The values borrow from the document and from the parsed text (strings without escapes point
+/// into it): both must outlive them, and the next read() invalidates them. Not thread-safe.
+class KEEL_API document {
 public:
     document();
     ~document();
     document(const document&) = delete;
     document& operator=(const document&) = delete;
 
-    /// The value, or nullptr: error() then says why. One JSON text (RFC 8259) with optional white space around it.
-    /// Strict: UTF-8 is checked and never repaired, numbers too large for a double are refused, of members with the
-    /// same name the last one wins (in the place of the first), integers beyond 64 bits become doubles, -0 is a real.
-    /// A byte order mark is an error here. Throws nothing but std::bad_alloc.
+    /// Parses one JSON text (RFC 8259). Returns nullptr if it is invalid; see error(). Invalid UTF-8, a byte order mark and numbers
+    /// too large for a double are errors. Of members with the same name the last wins, at the position of the first. Integers
+    /// beyond 64 bits become doubles; -0 is a real. Throws only std::bad_alloc.
     const value* read(std::string_view text, const parse_options& = {});
     const parse_error& error() const noexcept { return error_; }
-    /// Forgets the value, and gives back the memory of a large text now instead of at the next read.
+    /// Discards the value and releases the memory of a large text now instead of at the next read.
     void clear() noexcept;
 
 private:
@@ -230,29 +228,28 @@ private:
     parse_error error_;
 };
 
-/// An owned value. Throws json::error with offset and reason.
-value parse(std::string_view text, const parse_options& = {});
+/// Parses a text into an owned value. Throws json::error with the offset and the cause.
+KEEL_API value parse(std::string_view text, const parse_options& = {});
 
-/// Appends the text of a value, without white space and without any raw newline. False when the value holds something
-/// that JSON cannot express (NaN, infinity) or a string that is not UTF-8: `out` is then as it was before.
-[[nodiscard]] bool write(std::string& out, const value& v);
-/// The text as a string; throws json::error where write returns false.
-std::string to_string(const value& v);
+/// Appends the JSON text of a value, without white space and newlines. Returns false, and leaves `out` unchanged, if JSON cannot
+/// represent the value (NaN, infinity, invalid UTF-8).
+[[nodiscard]] KEEL_API bool write(std::string& out, const value& v);
+/// Returns the JSON text of a value. Throws json::error if JSON cannot represent it.
+KEEL_API std::string to_string(const value& v);
 
-// The parts of a text, for code that writes messages without building a value first.
-/// Appends a quoted, escaped string. False (and nothing appended) when `text` is not UTF-8.
-[[nodiscard]] bool write_string(std::string& out, std::string_view text);
-void write_int(std::string& out, std::int64_t n);
-void write_uint(std::string& out, std::uint64_t n);
-/// The fewest digits that read back as the same double, and as a real: 3.0, 0.1, 100000.0, 1e+300. False for NaN and
-/// infinity.
-[[nodiscard]] bool write_double(std::string& out, double d);
+// For code that writes JSON text without creating a value.
+/// Appends a quoted, escaped string. Returns false, and leaves `out` unchanged, if `text` is invalid UTF-8.
+[[nodiscard]] KEEL_API bool write_string(std::string& out, std::string_view text);
+KEEL_API void write_int(std::string& out, std::int64_t n);
+KEEL_API void write_uint(std::string& out, std::uint64_t n);
+/// Appends the shortest text that parses as the same real: 3.0, 0.1, 100000.0, 1e+300. Returns false for NaN and infinity.
+[[nodiscard]] KEEL_API bool write_double(std::string& out, double d);
 
-/// True when the bytes are well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF).
-bool is_utf8(std::string_view text) noexcept;
+/// True if the bytes are valid UTF-8 (no surrogates, no overlong forms, at most U+10FFFF).
+KEEL_API bool is_utf8(std::string_view text) noexcept;
 
-/// A member of an object. The key is a string value so that it can be borrowed too.
-struct member {
+/// A member of an object. The key is a value because it may be borrowed.
+struct KEEL_API member {
     std::string_view key() const noexcept { return *name.if_string(); }
     value name;
     value content;

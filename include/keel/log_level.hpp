@@ -1,6 +1,6 @@
 #pragma once
 
-// How much a log message matters, on both sides of the wire.
+// Severity of log messages.
 
 #include <keel/version.hpp>
 
@@ -11,8 +11,9 @@ namespace keel::inline KEEL_ABI {
 
 enum class log_level : unsigned char { debug, info, notice, warning, error, critical, alert, emergency };
 
-/// As on the wire: "warning".
-std::string_view name_of(log_level) noexcept;
-std::optional<log_level> find_log_level(std::string_view name) noexcept;
+/// The name in the protocol: "warning".
+KEEL_API std::string_view name_of(log_level) noexcept;
+/// The level with this name, or nullopt.
+KEEL_API std::optional<log_level> find_log_level(std::string_view name) noexcept;
 
 }  // namespace keel

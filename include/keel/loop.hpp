@@ -1,6 +1,6 @@
 #pragma once
 
-// Where Keel's work runs: one thread at a time, with a clock that can be handed in.
+// The event loop interface.
 
 #include <keel/version.hpp>
 
@@ -10,14 +10,18 @@
 
 namespace keel::inline KEEL_ABI {
 
+namespace async {
+class reactor;  // src/async/reactor.hpp
+}
+
 using time_point = std::chrono::steady_clock::time_point;
 using duration = std::chrono::steady_clock::duration;
 
-/// A queue of work that runs one piece after another, and timers. Connections, requests and coroutines belong to one
-/// loop and never leave it. The library has one over Asio (see keel/asio.hpp); tests bring one whose clock stands still.
+/// An event loop: runs posted work one at a time, and timers. Connections, requests and tasks belong to one loop for their whole
+/// life. keel/asio.hpp has a loop on an io_context; tests can implement one with a manual clock.
 ///
-/// Threads: post and here from any thread; everything else on the loop.
-class loop {
+/// Thread-safety: post and here are safe to call from any thread; call all other functions on the loop.
+class KEEL_API loop {
 public:
     using timer = std::uint64_t;  // 0 is no timer
 
@@ -27,23 +31,28 @@ public:
     virtual ~loop() = default;
 
     virtual time_point now() const noexcept = 0;
-    /// Runs `work` soon. False, and `work` is dropped unrun, once the loop has ended.
+    /// Queues `work` to run on the loop. Returns false, and destroys `work`, if the loop has ended.
     virtual bool post(std::function<void()> work) = 0;
-    /// True on the thread that is running this loop's work right now.
+    /// True if called from work that the loop is running.
     virtual bool here() const noexcept = 0;
 
-    /// Work that is not due when the loop ends is dropped unrun; time_point::max() is never due. 0 once the loop has ended.
+    /// Runs `work` at a time; time_point::max() is never. Returns 0 if the loop has ended. A loop that ends destroys the work of
+    /// its timers without running it.
     virtual timer start_timer(time_point when, std::function<void()> work) = 0;
-    /// After this the work does not run. An unknown or finished timer is fine.
+    /// Cancels a timer. Does nothing if it has finished or is unknown.
     virtual void stop_timer(timer) noexcept = 0;
+
+    /// The library's own loops return themselves, all others nullptr. Do not override it. (A dynamic_cast would crash on
+    /// a loop from a file that is compiled with -fno-rtti.)
+    virtual async::reactor* as_reactor() noexcept { return nullptr; }
 };
 
-/// A duration may be "for as long as it takes".
+/// now + d without overflow: duration::max() means never.
 inline time_point after(time_point now, duration d) noexcept {
     return d > time_point::max() - now ? time_point::max() : now + d;
 }
 
-/// A timer `d` from now; none, when that is never.
+/// Starts a timer `d` from now. Returns 0, without a timer, if that is never.
 inline loop::timer start_timer_after(loop& l, duration d, std::function<void()> work) {
     time_point when = after(l.now(), d);
     return when == time_point::max() ? 0 : l.start_timer(when, std::move(work));

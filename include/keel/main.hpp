@@ -26,10 +26,10 @@ namespace keel::inline KEEL_ABI {
 ///
 /// Must be called on one thread at a time per process: it replaces the handlers of SIGTERM and SIGINT while it runs.
 /// In the library keel::http (part of keel::keel).
-int main(server& s, int argc, const char* const* argv);
+KEEL_API int main(server& s, int argc, const char* const* argv);
 
 /// Serves standard input and output until the client closes them, with the same signal handling and exit status as `main`,
 /// but without a command line. In the library keel::core.
-int run_stdio(server& s);
+KEEL_API int run_stdio(server& s);
 
 }  // namespace keel

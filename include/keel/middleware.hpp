@@ -1,6 +1,6 @@
 #pragma once
 
-// Code around every request but initialize: to see and change what comes in and goes out, to measure, to refuse.
+// Middleware: functions that wrap every request except initialize, to inspect, change, measure or reject it.
 //
 //     server.use([](keel::request_call& call, keel::next_handler next) -> keel::task<keel::json::value> {
 //         if (call.method == "tools/call" && !allowed(call.ctx)) throw keel::error(1403, "not allowed");
@@ -15,29 +15,28 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <typeindex>
 
 namespace keel::inline KEEL_ABI {
 
-/// A request on its way to its handler. `params` may be changed before it goes on.
-struct request_call {
+/// A request before its handler runs. Middleware may change `params`.
+struct KEEL_API request_call {
     context ctx;
     const std::string method;
     json::value params;
 };
 
-/// The rest of the way: the next middleware, and at last the handler. Gives the result as it goes to the client, or throws
-/// keel::error. Called at most once.
+/// Calls the next middleware or finally the handler. Returns the result as it is sent to the client, or throws keel::error. Call it
+/// at most once.
 using next_handler = std::function<task<json::value>(request_call&)>;
 
-/// Runs on the loop of its connection and must not block. What it throws is what the client is answered, as for any handler.
+/// Runs on the loop of the connection and must not block. Exceptions are answered like those of a handler.
 using middleware = std::function<task<json::value>(request_call&, next_handler)>;
 
 namespace detail {
 
-/// What a start hook has made.
-struct started_state {
-    std::type_index type = typeid(void);
+/// The state that an on_start hook returned.
+struct KEEL_API started_state {
+    type_key type = nullptr;
     std::shared_ptr<void> object = {};
 };
 

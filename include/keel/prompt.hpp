@@ -1,6 +1,6 @@
 #pragma once
 
-// What a prompt gives back: messages for a model.
+// The result of a prompt: messages for a model.
 
 #include <keel/content.hpp>
 #include <keel/types.hpp>
@@ -11,8 +11,8 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// Something said by the user or the model, one block.
-struct prompt_message {
+/// One message of the user or the model, with one content block.
+struct KEEL_API prompt_message {
     keel::role role = keel::role::user;
     keel::content content;
 
@@ -21,7 +21,7 @@ struct prompt_message {
     prompt_message(keel::role who, keel::content said) : role(who), content(std::move(said)) {}
 };
 
-struct prompt_result {
+struct KEEL_API prompt_result {
     std::string description;
     std::vector<prompt_message> messages;
     json::value meta;  // `_meta`; null: none

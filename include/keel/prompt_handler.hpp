@@ -1,6 +1,6 @@
 #pragma once
 
-// Prompts: how a typed function becomes one. The values are in keel/prompt.hpp.
+// Prompts: their options, and how a function becomes a prompt. keel/prompt.hpp has the result types.
 
 #include <keel/context.hpp>
 #include <keel/describe.hpp>
@@ -15,29 +15,29 @@
 
 namespace keel::inline KEEL_ABI {
 
-struct prompt_options {
+struct KEEL_API prompt_options {
     std::string title = {};
-    bool quick = false;
+    bool quick = false;  // see tool_options
     std::vector<icon> icons = {};
     json::value meta = {};
     std::map<std::string, completer> complete = {};  // by argument
-    bool replace = false;
+    bool replace = false;                            // see tool_options
 };
 
 using prompt_arguments = std::map<std::string, std::string>;
 
 namespace detail {
 
-struct prompt_entry {
+struct KEEL_API prompt_entry {
     prompt about;
     detail::handler handler;
     std::map<std::string, completer> complete;
     bool replace = false;
 };
 
-void write_prompt(reply& out, const prompt_result& r);
-/// The arguments of a prompt as the members of a described struct say: name, title, description, required.
-std::vector<prompt_argument> arguments_of(const struct_table& fields);
+KEEL_API void write_prompt(reply& out, const prompt_result& r);
+/// The arguments of a prompt from the members of a described struct.
+KEEL_API std::vector<prompt_argument> arguments_of(const struct_table& fields);
 
 template <class R>
 inline constexpr bool is_prompt_value =
@@ -67,17 +67,17 @@ struct prompt_traits {
 
 template <class F>
 prompt_entry make_prompt(prompt about, F f, prompt_options options) {
-    static_assert(one_function<F>, "keel: a prompt is a function or an object with exactly one call operator");
+    static_assert(one_function<F>, "keel: a prompt must be a function or an object with exactly one call operator");
     prompt_entry entry;
     if constexpr (one_function<F>) {
         using s = signature<F>;
         using result = typename task_result<std::remove_cvref_t<typename s::result>>::type;
         static_assert(is_prompt_value<result>,
-                      "keel: a prompt returns std::string, keel::prompt_message, a vector of these, "
+                      "keel: a prompt must return std::string, keel::prompt_message, a vector of these, "
                       "keel::prompt_result, or a keel::task of one of these");
         if constexpr (s::takes_arguments) {
             static_assert(described<typename s::arguments> || std::is_same_v<typename s::arguments, prompt_arguments>,
-                          "keel: the arguments of a prompt are one struct with KEEL_DESCRIBE(type, members...), or "
+                          "keel: the arguments of a prompt must be one struct with KEEL_DESCRIBE(type, members...), or "
                           "keel::prompt_arguments");
             if constexpr (described<typename s::arguments>) {
                 about.arguments = arguments_of(struct_table_of<typename s::arguments>());

@@ -1,6 +1,6 @@
 #pragma once
 
-// Resources: what a server lets clients read, one by one or as a family behind a URI template.
+// Resources and resource templates: data that clients can read by URI.
 
 #include <keel/context.hpp>
 #include <keel/describe.hpp>
@@ -16,19 +16,19 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// How long a result may be kept by whoever receives it, and whether it is the same for everyone (revision 2026-07-28).
-struct cache_hint {
+/// How long a client may cache a result, and whether it is the same for all users (revision 2026-07-28).
+struct KEEL_API cache_hint {
     std::chrono::milliseconds ttl = std::chrono::milliseconds(0);
     bool shared = false;
 };
 
-/// Raw bytes, as opposed to text.
-struct bytes {
+/// Binary data, returned by a resource handler.
+struct KEEL_API bytes {
     std::string data = {};
 };
 
-/// Everything a read can give.
-struct read_result {
+/// The complete result of reading a resource.
+struct KEEL_API read_result {
     std::vector<resource_contents> contents;
     std::optional<cache_hint> cache;
 
@@ -37,74 +37,75 @@ struct read_result {
     read_result(resource_contents one) { contents.push_back(std::move(one)); }
 };
 
-/// What is being read. `variables` are those of the template, decoded.
-struct resource_request {
+/// The resource to read. `variables` are the percent-decoded variables of the template.
+struct KEEL_API resource_request {
     std::string uri = {};
     std::map<std::string, std::string> variables = {};
 };
 
-/// Thrown by the handler of a template for a URI that fits it and yet names nothing.
-class resource_not_found : public error {
+/// Thrown by the handler of a template if the URI matches the template but the resource does not exist.
+class KEEL_API resource_not_found : public error {
 public:
     explicit resource_not_found(std::string uri);
+    ~resource_not_found() override;
     const std::string& uri() const noexcept { return uri_; }
 
 private:
     std::string uri_;
 };
 
-/// A part of the list of resources behind a template: `next` is empty at the end, else what to ask with for more.
-struct resource_page {
+/// One page of the resources of a template. `next` is the cursor of the next page, or empty on the last page.
+struct KEEL_API resource_page {
     std::vector<resource> resources = {};
     std::string next = {};
 };
 
-/// What has been typed so far of an argument, and the arguments that are already chosen.
-struct completion_request {
+/// The text typed so far for an argument, and the arguments already chosen.
+struct KEEL_API completion_request {
     std::string argument = {};
     std::string value = {};
     std::map<std::string, std::string> chosen = {};
 };
 
-/// Proposes values for an argument of a prompt or a variable of a template. Runs on a worker thread.
+/// Suggests values for an argument of a prompt or a variable of a template. Runs on a worker thread.
 using completer = std::function<completion(context&, const completion_request&)>;
 
-struct resource_options {
-    bool quick = false;
+struct KEEL_API resource_options {
+    bool quick = false;  // see tool_options
     std::optional<cache_hint> cache = {};
-    bool replace = false;
+    bool replace = false;  // see tool_options
 };
 
-struct template_options {
-    bool quick = false;
+struct KEEL_API template_options {
+    bool quick = false;  // see tool_options
     std::optional<cache_hint> cache = {};
-    bool replace = false;
-    /// The resources behind the template, page by page; they appear in the list of resources. `cursor` is empty at first.
-    /// Runs on a worker thread.
+    bool replace = false;  // see tool_options
+    /// Lists the resources of the template, page by page, for the list of resources. `cursor` is empty for the first page. Runs on
+    /// a worker thread.
     std::function<resource_page(context&, const std::string& cursor)> list = {};
     std::map<std::string, completer> complete = {};  // by variable
-    /// Lets variables hold "..", an absolute path and the like. Only for handlers that do not turn them into paths.
+    /// Accepts variables with "..", absolute paths and the like. Only safe if the handler does not use them as file paths.
     bool allow_path_traversal = false;
 };
 
 namespace detail {
 
-struct resource_entry {
+struct KEEL_API resource_entry {
     resource about;
     detail::handler handler;
     resource_options options;
 };
 
-struct template_entry {
+struct KEEL_API template_entry {
     resource_template about;
     detail::handler handler;
     template_options options;
 };
 
-// `input` of a resource's handler: {"uri", "mimeType", "variables"}.
-void write_contents(reply& out, const read_result& r);
-void write_text_contents(reply& out, std::string_view text, const json::value& input);
-void write_byte_contents(reply& out, std::string_view data, const json::value& input);
+// The `input` of a resource handler is {"uri", "mimeType", "variables"}.
+KEEL_API void write_contents(reply& out, const read_result& r);
+KEEL_API void write_text_contents(reply& out, std::string_view text, const json::value& input);
+KEEL_API void write_byte_contents(reply& out, std::string_view data, const json::value& input);
 
 template <class R>
 inline constexpr bool is_resource_value = std::is_same_v<R, read_result> || std::is_same_v<R, resource_contents> ||
@@ -143,17 +144,17 @@ struct resource_traits {
 template <class F>
 handler make_resource_handler(F f, bool quick) {
     static_assert(one_function<F>,
-                  "keel: a resource is read by a function or an object with exactly one call operator");
+                  "keel: a resource handler must be a function or an object with exactly one call operator");
     if constexpr (one_function<F>) {
         using s = signature<F>;
         using result = typename task_result<std::remove_cvref_t<typename s::result>>::type;
         static_assert(
             is_resource_value<result>,
-            "keel: reading a resource gives std::string (text), keel::bytes, keel::resource_contents, a vector "
+            "keel: a resource handler must return std::string (text), keel::bytes, keel::resource_contents, a vector "
             "of these, keel::read_result, or a keel::task of one of these");
         if constexpr (s::takes_arguments) {
             static_assert(described<typename s::arguments> || std::is_same_v<typename s::arguments, resource_request>,
-                          "keel: a resource's function takes keel::resource_request or a described struct of the "
+                          "keel: a resource handler must take keel::resource_request or a described struct of the "
                           "template's variables");
         }
         if constexpr (is_resource_value<result>) return make_handler<resource_traits>(std::move(f), quick);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Running a coroutine from a program that has no loop of its own.
+// Runs a coroutine from a program without an event loop.
 //
 //     keel::task<double> sum() {
 //         keel::client client(keel::child_process{.command = "./calculator"});
@@ -25,31 +25,31 @@ class epoll_loop;  // src/async/epoll_loop.hpp
 
 namespace detail {
 
-/// A loop for the thread that made it, until it is destroyed.
-class loop_of_thread {
+/// A loop on the current thread.
+class KEEL_API loop_of_thread {
 public:
-    /// Throws std::logic_error on a thread that has one already.
+    /// Throws std::logic_error if this thread already has one.
     loop_of_thread();
     loop_of_thread(const loop_of_thread&) = delete;
     loop_of_thread& operator=(const loop_of_thread&) = delete;
-    /// What is still queued is dropped.
+    /// Queued work is destroyed without running.
     ~loop_of_thread();
 
     keel::loop& loop() noexcept;
-    /// Works until stop is called. What throws in here ends the program, as on any loop: nobody could go on with the task.
+    /// Runs the loop until stop() is called. Exceptions thrown by posted work terminate the process.
     void work() noexcept;
     void stop() noexcept;
 
 private:
-    std::shared_ptr<async::epoll_loop> loop_;  // threads that post to it may end later
+    std::shared_ptr<async::epoll_loop> loop_;  // shared with threads that post to it and may end later
 };
 
 }  // namespace detail
 
-/// Runs a task on a loop of this thread, and returns its value, or throws what it threw. The loop is there for this task alone
-/// and ends with it. Clients that the task makes or uses work as anywhere, on threads of their own.
+/// Runs a task on a new loop of this thread and blocks until it has ended. Returns its result, or rethrows its exception. Clients
+/// that the task creates run on their own threads as usual.
 ///
-/// Within a task that is run like this it throws std::logic_error: the outer one would stand still. There, co_await.
+/// Throws std::logic_error if called within a task that run() is running: use co_await there.
 template <class T>
 T run(task<T> work) {
     detail::loop_of_thread here;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Letting the client's model write something: the question and the answer.
+// Sampling: the request for a message of the client's model, and its result.
 //
-// The types that are handed to a co_await have constructors: g++ 12 destroys temporaries of aggregates twice there.
+// Types that are passed to a co_await have constructors, because g++ 12 destroys temporaries of aggregates twice there.
 
 #include <keel/content.hpp>
 #include <keel/types.hpp>
@@ -15,9 +15,9 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// One turn of the conversation. Before revision 2025-11-25 a message has one block: several are sent as several
+/// One message of the conversation. Before revision 2025-11-25 a message has one block: several blocks are sent as several
 /// messages.
-struct sampling_message {
+struct KEEL_API sampling_message {
     keel::role role = keel::role::user;
     std::vector<keel::content> content;
     json::value meta;
@@ -28,19 +28,19 @@ struct sampling_message {
     sampling_message(keel::role who, std::vector<keel::content> said) : role(who), content(std::move(said)) {}
 };
 
-/// A tool that the model may ask to be used (revision 2025-11-25 and later). The one who asked runs it.
+/// A tool that the model may call (revision 2025-11-25 and later). The server that sent the request runs it.
 using sampling_tool = tool;
 
 enum class tool_choice : unsigned char {
-    automatic,  // as the model likes
-    required,   // at least one
-    none,       // none at all
+    automatic,  // the model decides
+    required,   // the model must call at least one tool
+    none,       // the model must not call tools
 };
 
-/// How much of the conversation with servers the client should add. Anything but `none` is deprecated in the protocol.
+/// The context of servers that the client should add. Values other than `none` are deprecated in the protocol.
 enum class include_context : unsigned char { none, this_server, all_servers };
 
-struct sampling_request {
+struct KEEL_API sampling_request {
     std::vector<sampling_message> messages;
     std::int64_t max_tokens = 1000;
     std::optional<keel::model_preferences> model_preferences;
@@ -61,11 +61,11 @@ struct sampling_request {
         : messages(std::move(conversation)), max_tokens(most_tokens) {}
 };
 
-struct sampling_result {
+struct KEEL_API sampling_result {
     keel::role role = keel::role::assistant;
     std::vector<keel::content> content;
     std::string model;
-    std::string stop_reason;  // "endTurn", "stopSequence", "maxTokens", "toolUse", or another; "" when not told
+    std::string stop_reason;  // "endTurn", "stopSequence", "maxTokens", "toolUse", or another; "" if missing
     json::value meta;
 
     sampling_result() = default;
@@ -74,7 +74,7 @@ struct sampling_result {
         content.push_back(std::move(said));
     }
 
-    /// The text of all its text blocks, one after the other.
+    /// The text of all text blocks, concatenated.
     std::string text() const;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A server: what it offers, and the ways to serve it.
+// An MCP server: its tools, resources and prompts, and the ways to serve it.
 //
 //     struct greet_args { std::string name; };
 //     KEEL_DESCRIBE(greet_args, name)
@@ -29,54 +29,54 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// How the answers of multi-round requests (revision 2026-07-28) travel: see docs/asking.md.
-struct asking_options {
-    /// Keys that seal the state, each 32 bytes as 64 hexadecimal digits or Base64: the first seals, all of them open. Without
-    /// any, a random one is made, which no other process and no restart knows.
+/// Multi-round requests (revision 2026-07-28): the encrypted state that the client sends back. See docs/asking.md.
+struct KEEL_API asking_options {
+    /// Encryption keys of the state, each 32 bytes as 64 hexadecimal digits or Base64. The first encrypts; all of them decrypt.
+    /// Empty: a random key, which other processes and a restarted server do not have.
     std::vector<std::string> keys = {};
-    /// Which service the state is for; the server's name by default. Replicas of one service share it.
+    /// The service that the state is valid for; the server's name by default. Replicas of one service must use the same.
     std::string audience = {};
     std::chrono::seconds expires_after = std::chrono::minutes(10);
     unsigned max_rounds = 10;
-    /// A handler that has asked and still does something beside it is ended after this long all the same. (It is ended at once
-    /// when all it can do is wait for the answers.)
+    /// How long a handler that has asked may continue with other work before it is ended. (It is ended immediately when it only
+    /// waits for answers.)
     duration patience = std::chrono::seconds(10);
-    std::size_t max_state = 64 * 1024;
-    /// A state is taken only once. It then cannot be replayed, and a client that lost our answer cannot repeat its call.
+    std::size_t max_state = 64 * 1024;  // bytes
+    /// Accepts each state only once: prevents replay, but a client that lost an answer cannot retry its call.
     bool single_use = false;
-    /// What tells the time for expiry; the system's clock by default.
+    /// The clock for expiry; the system clock by default.
     std::function<std::chrono::system_clock::time_point()> clock = {};
 };
 
-struct server_options {
+struct KEEL_API server_options {
     keel::limits limits = {};
-    /// For the model: how to use this server.
+    /// Instructions for the model: how to use this server.
     std::string instructions = {};
-    /// Threads for plain functions that may block; 0 chooses by the machine. They start when first needed.
+    /// Size of the thread pool for plain handlers. 0: depends on the number of processors. Threads start when first needed.
     unsigned worker_threads = 0;
-    /// The most connections served at a time; more are refused.
+    /// Maximum number of open connections; further ones are refused.
     std::size_t max_connections = 1024;
-    /// Clients of the older revisions that have said nothing for this long are asked for a sign of life; without one within
-    /// the same time their connection is closed. Zero: never.
+    /// Revisions before 2026-07-28: a client that was silent for this long is pinged. If it does not answer within the same time,
+    /// its connection is closed. Zero: no pings.
     duration keep_alive = std::chrono::seconds(0);
-    /// The most entries in one answer to a list request.
+    /// Maximum number of entries in one page of a list.
     std::size_t page_size = 1000;
-    /// How long clients may keep results, by method: "tools/list", "resources/read", "server/discover", …
+    /// How long clients may cache results, by method: "tools/list", "resources/read", "server/discover", …
     std::map<std::string, cache_hint> cache = {};
-    /// Offered from the start, although nothing of the kind has been added yet.
+    /// Declares the capability from the start, even if nothing of the kind has been added yet.
     bool declare_resources = false;
     bool declare_prompts = false;
     bool declare_completions = false;
-    /// Extensions of the protocol that this server speaks: identifier ("com.example/thing") and settings, an object.
+    /// Protocol extensions that this server supports: identifier ("com.example/thing") and settings, an object.
     std::map<std::string, json::value> extensions = {};
     asking_options asking = {};
-    /// What the library has to say: bad input, failed handlers. Called on any thread; must not throw. The library itself
-    /// prints nothing.
+    /// The log of the library: invalid input, failed handlers. Called on any thread; must not throw. Without it the library logs
+    /// nothing.
     std::function<void(log_level, std::string_view)> log = {};
 };
 
-/// Where to serve. `stdio()` is this process's standard input and output.
-struct endpoint {
+/// Where to serve: standard input and output of this process, a Unix socket, or TCP.
+struct KEEL_API endpoint {
     enum class kind : unsigned char { stdio, unix_socket, tcp };
     kind where = kind::stdio;
     std::string address = {};  // a path, or HOST:PORT
@@ -87,37 +87,38 @@ struct endpoint {
 };
 
 /// How one connection ended.
-struct connection_end {
-    std::string cause = {};     // "" for an orderly end
-    std::size_t abandoned = 0;  // handlers that did not stop within their grace
+struct KEEL_API connection_end {
+    std::string cause = {};     // "" if it was closed normally
+    std::size_t abandoned = 0;  // handlers that did not return in time after cancellation
 };
 
-/// Threads: everything may be called from any thread, also while serving.
-class server {
+/// Thread-safe, also while serving.
+class KEEL_API server {
 public:
+    /// Throws std::invalid_argument if the options are invalid.
     explicit server(implementation about, server_options options = {});
-    /// Stops, as stop() does.
+    /// Stops, like stop().
     ~server();
     server(const server&) = delete;
     server& operator=(const server&) = delete;
 
-    // ---- what is offered; all of it may change while serving, and whoever subscribed is told ----
+    // ---- tools, resources, prompts; they may be added and removed while serving, and subscribed clients are notified ----
 
-    /// A typed tool: `f` takes (context&, Args), (Args), (context&) or nothing, where Args is a described struct, and returns text,
-    /// content, a tool_result, a number, a described struct, or a task of one of these. A plain function runs on a worker thread,
-    /// or on the loop with {.quick = true}.
+    /// Adds a tool. `f` takes (context&, Args), (Args), (context&) or no parameters, where Args is a described struct. It returns
+    /// std::string, content, tool_result, a number, a described struct, or a task of one of these. A plain function runs on a
+    /// worker thread, or on the loop with {.quick = true}. Throws std::invalid_argument if the name is invalid or exists already.
     template <class F>
     void add_tool(std::string name, std::string description, F f, tool_options options = {}) {
         add(detail::make_tool(std::move(name), std::move(description), std::move(f), std::move(options)));
     }
-    /// The open form, for tools known only at run time: JSON in, result out.
+    /// Adds a tool that is defined at run time, with its arguments as JSON.
     void add_tool(tool_description about, std::function<tool_result(context&, const json::value& arguments)> f);
     void add_tool(tool_description about, std::function<task<tool_result>(context, json::value arguments)> f);
-    /// Calls that are running go on. False when there is no such tool.
+    /// Removes a tool; running calls continue. Returns false if there is no such tool.
     bool remove_tool(std::string_view name);
 
-    /// Something to read: `f` takes (context&) or nothing, and returns text, keel::bytes, resource_contents, several of these, a
-    /// read_result, or a task of one of these. It runs as a tool does.
+    /// Adds a resource. `f` takes (context&) or no parameters, and returns std::string, keel::bytes, resource_contents, a vector of
+    /// these, read_result, or a task of one of these. It runs like a tool.
     template <class F>
     void add_resource(resource about, F f, resource_options options = {}) {
         bool quick = options.quick;
@@ -126,7 +127,7 @@ public:
     }
     bool remove_resource(std::string_view uri);
 
-    /// A family of resources. `f` also takes a resource_request, or a described struct of the template's variables.
+    /// Adds a resource template. `f` may also take resource_request or a described struct of the template's variables.
     template <class F>
     void add_resource_template(resource_template about, F f, template_options options = {}) {
         bool quick = options.quick;
@@ -135,8 +136,8 @@ public:
     }
     bool remove_resource_template(std::string_view uri_template);
 
-    /// A prompt: `f` takes a described struct of texts (which are its arguments), or keel::prompt_arguments, and returns text, a
-    /// prompt_message, several of these, a prompt_result, or a task of one of these.
+    /// Adds a prompt. `f` takes a described struct of strings (the arguments of the prompt), keel::prompt_arguments or no
+    /// arguments, and returns std::string, prompt_message, a vector of these, prompt_result, or a task of one of these.
     template <class F>
     void add_prompt(std::string name, std::string description, F f, prompt_options options = {}) {
         prompt about;
@@ -147,30 +148,32 @@ public:
         about.meta = options.meta;
         add(detail::make_prompt(std::move(about), std::move(f), std::move(options)));
     }
-    /// The same with arguments known only at run time.
+    /// Same, with arguments that are defined at run time.
     template <class F>
     void add_prompt(prompt about, F f, prompt_options options = {}) {
         add(detail::make_prompt(std::move(about), std::move(f), std::move(options)));
     }
     bool remove_prompt(std::string_view name);
 
-    /// This resource has changed: tells whoever subscribed to it. Never waits; changes in quick succession are told as one.
+    /// Notifies subscribed clients that a resource has changed. Never blocks; several changes within
+    /// limits::notification_interval are reported as one.
     void resource_updated(std::string_view uri);
-    /// The resources behind a template (its `list`) are others now.
+    /// Notifies clients that the list of resources of a template (template_options::list) has changed.
     void resources_changed();
 
-    /// A method of one's own. `f` takes (context&, const json::value& params), and returns the result: an object.
+    /// Adds a handler for a custom method. `f` returns the result, an object. A plain function runs on a worker thread.
     void add_method(std::string name, std::function<json::value(context&, const json::value& params)> f);
     void add_method(std::string name, std::function<task<json::value>(context, json::value params)> f);
-    /// A notification of one's own. Called on the loop; must not block.
+    /// Adds a handler for a custom notification. It runs on the loop and must not block.
     void add_notification(std::string name,
                           std::function<void(std::string_view principal, const json::value& params)> f);
 
-    /// Around every request, in the order in which they are added: see keel/middleware.hpp. Before serving.
+    /// Adds middleware; the first one added is the outermost. See keel/middleware.hpp. Call it before serving.
     void use(middleware m);
 
-    /// Called before the first connection is served. What it returns is what context::state<T>() gives to handlers; it is kept
-    /// until the server has stopped, and let go in the reverse order. If it throws, serving fails. Before serving.
+    /// Adds a hook that runs before the first connection is served. It may return a std::unique_ptr<T> or std::shared_ptr<T>:
+    /// context::state<T>() gives handlers access to it until the server has stopped; states are destroyed in reverse order. If
+    /// the hook throws, start() throws. Call it before serving.
     template <class F>
     void on_start(F f) {
         using made = std::invoke_result_t<F&>;
@@ -182,32 +185,33 @@ public:
         } else {
             using state = typename made::element_type;  // a std::shared_ptr or std::unique_ptr
             add_start_hook([f = std::move(f)]() mutable -> detail::started_state {
-                return {typeid(state), std::shared_ptr<state>(f())};
+                return {&detail::type_mark<state>, std::shared_ptr<state>(f())};
             });
         }
     }
-    /// Called when the server has stopped: no handler runs any more, and what on_start made is still there.
+    /// Adds a hook that runs when the server has stopped: after the last handler, before the states are destroyed.
     void on_stop(std::function<void()> f);
 
     // ---- serving ----
 
-    /// Serves in the background, on a thread of the server's own. Throws std::system_error or std::runtime_error when the address
-    /// cannot be used. May be called several times for several endpoints.
+    /// Starts serving in the background, on a thread of the server. May be called several times, for several endpoints. Throws
+    /// std::system_error or std::runtime_error if the address cannot be used.
     void start(endpoint where);
-    /// Where the last start of a socket listens: "unix /run/x.sock", "tcp 127.0.0.1:41234", with the port the system chose.
+    /// The address of the socket that start() opened last, with the actual port: "unix /run/x.sock", "tcp 127.0.0.1:41234".
     std::string address() const;
 
-    /// Serves one connection on a loop of the caller's (see keel/asio.hpp for one over an io_context). `ended` is called
-    /// on that loop when it is over. `principal` is who is on the other side, if the caller has established that.
+    /// Serves one connection on a loop of the caller (see keel/asio.hpp for an io_context). `ended` is called on that loop when the
+    /// connection has ended. `principal` is the authenticated identity of the client, if known.
     void serve(std::shared_ptr<loop> on, std::unique_ptr<connection> wire,
                std::function<void(const connection_end&)> ended = {}, std::string principal = {});
 
-    /// Begins to stop and returns: no new connections, running calls get `drain`, then everything ends within its bounds.
+    /// Starts a graceful shutdown and returns immediately: no new connections; running calls get `drain` to finish, are then
+    /// cancelled, and have limits::cleanup_grace to return.
     void request_stop(duration drain = {});
-    /// Begins to stop, and waits for it. In a handler of this server that would wait for itself: it throws std::logic_error
-    /// instead, and nothing is stopped.
+    /// Same, but blocks until the server has stopped. Throws std::logic_error, without stopping, if called from a handler of this
+    /// server (it would wait for itself).
     void stop(duration drain = {});
-    /// Waits until every connection of every endpoint has ended, or the server was stopped. Not in a handler.
+    /// Blocks until all connections of all endpoints have ended or the server was stopped. Must not be called from a handler.
     connection_end wait();
 
     server_health health() const;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a server is doing: for the embedding program's own monitoring.
+// Counters and latencies of a server, for monitoring.
 
 #include <keel/version.hpp>
 
@@ -12,10 +12,9 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// The requests of one method, each counted when it is answered or given up. Times are from the moment its bytes were
-/// read, so they include waiting behind others that came with it; they are right to within an eighth. The clock is
-/// loop::now() of its connection's loop.
-struct method_health {
+/// Statistics of one method. A request counts when it is answered or abandoned. Latencies start when the bytes of the request
+/// were read, so they include queueing; they are accurate to 1/8. The clock is loop::now() of the connection's loop.
+struct KEEL_API method_health {
     std::uint64_t count = 0;
     std::uint64_t errors = 0;  // answered with a protocol error
     std::chrono::nanoseconds p50{0};
@@ -24,14 +23,14 @@ struct method_health {
     std::chrono::nanoseconds slowest{0};
 };
 
-struct server_health {
+struct KEEL_API server_health {
     std::size_t connections = 0;
-    std::size_t in_flight = 0;  // calls that run; open listens are not among them
+    std::size_t in_flight = 0;  // running calls, without subscriptions/listen
     std::uint64_t requests = 0;
-    std::uint64_t dropped_late = 0;  // said after the request had ended
-    std::uint64_t rejected_input = 0;
-    std::uint64_t abandoned = 0;
-    std::map<std::string, method_health> methods = {};  // by name; what no method of ours has is under ""
+    std::uint64_t dropped_late = 0;                     // messages of handlers after their request had ended
+    std::uint64_t rejected_input = 0;                   // invalid messages
+    std::uint64_t abandoned = 0;                        // handlers that did not return in time after cancellation
+    std::map<std::string, method_health> methods = {};  // by method; "": unknown methods
 };
 
 }  // namespace keel

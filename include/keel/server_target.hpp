@@ -1,6 +1,6 @@
 #pragma once
 
-// The ways to reach a server.
+// Where a client finds its server.
 
 #include <keel/child_process.hpp>
 
@@ -19,36 +19,36 @@ namespace client_side {
 class connector;  // src/client/link.hpp
 }
 
-/// A socket with the framing of stdio.
-struct unix_socket {
+/// A socket with one JSON message per line, as over stdio.
+struct KEEL_API unix_socket {
     std::string path = {};
 };
-struct tcp {
+struct KEEL_API tcp {
     std::string address = {};  // HOST:PORT
 };
 
-/// A server over HTTP. (In the library keel::http.)
-struct url {
+/// A server over HTTP. (Needs the library keel::http.)
+struct KEEL_API url {
     std::string address = {};  // "https://example.com/mcp"
-    /// Sent with every request: an Authorization, for instance. They stay with the server they are for.
+    /// Sent with every request, for example Authorization. Never sent to another server, not even after a redirect.
     std::vector<std::pair<std::string, std::string>> headers = {};
-    /// Certificates to trust instead of the system's: a file in PEM.
+    /// PEM file with the certificates to trust instead of the system's.
     std::string ca_file = {};
-    /// "http://proxy:3128"; "" for none; unset: what the environment says (http_proxy, https_proxy, all_proxy, no_proxy).
+    /// "http://proxy:3128"; "": no proxy; nullopt: from the environment (http_proxy, https_proxy, all_proxy, no_proxy).
     std::optional<std::string> proxy = {};
-    /// The transport of 2024-11-05 (an event stream and a second address) is tried when nothing newer works.
+    /// Whether to fall back to the HTTP+SSE transport of 2024-11-05.
     bool allow_old_transport = true;
-    /// Open at the same time; a call beyond that waits for its turn.
+    /// Maximum number of open connections; further calls wait.
     std::size_t max_connections = 64;
-    /// Redirections to the same host, or from http to https of it, are followed so often. Others never.
+    /// Maximum number of redirects to follow. Only redirects to the same host are followed, including from http to https.
     unsigned max_redirects = 5;
-    /// One answer, or one event of a stream, may be so large.
+    /// Maximum size of one answer or one event, in bytes.
     std::size_t max_body = 64 * 1024 * 1024;
 };
 
 namespace detail {
-/// Throws std::invalid_argument for what does not begin with http:// or https://.
-url url_of_text(std::string_view text);
+/// Throws std::invalid_argument unless `text` begins with http:// or https://.
+KEEL_API url url_of_text(std::string_view text);
 
 /// A server in this process, as a client uses it.
 struct local_server {
@@ -66,26 +66,26 @@ concept accepts_connections = requires(T& s, std::shared_ptr<loop> on, std::uniq
 };
 }  // namespace detail
 
-/// Where a server is. Made from any of the above, or from a server in this process.
-class server_target {
+/// The address of a server. Constructed from any of the types above, or from a server in this process.
+class KEEL_API server_target {
 public:
     server_target(child_process);
     server_target(unix_socket);
     server_target(tcp);
     server_target(url);
-    /// A text is a URL: "https://example.com/mcp". Any other throws std::invalid_argument; it is not taken for a command.
+    /// A URL: "https://example.com/mcp". Throws std::invalid_argument for other text, which is never treated as a command.
     server_target(const char* text) : server_target(detail::url_of_text(text)) {}
     server_target(const std::string& text) : server_target(detail::url_of_text(text)) {}
     server_target(std::string_view text) : server_target(detail::url_of_text(text)) {}
-    /// A keel::server in this process. It must outlive the client.
+    /// A keel::server in this process. The server must outlive the client.
     template <detail::accepts_connections Server>
     server_target(Server& s) : server_target(detail::local_server{&s, s.about().name, serve_by(s)}) {}
     explicit server_target(detail::local_server);
     explicit server_target(std::shared_ptr<client_side::connector> c) noexcept : connector_(std::move(c)) {}
 
-    /// For people: "./calculator", "unix /run/x.sock", "https://example.com/mcp".
+    /// Text for the user: "./calculator", "unix /run/x.sock", "https://example.com/mcp".
     std::string describe() const;
-    /// What the era of a server is remembered by: the origin of a URL, the command of a child, …
+    /// The key for era_memory: the origin of a URL, the command of a child process, …
     std::string identity() const;
 
 private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Hearing of what changes at a server.
+// Subscriptions: notifications about changes at a server.
 
 #include <keel/task.hpp>
 
@@ -11,38 +11,40 @@
 
 namespace keel::inline KEEL_ABI {
 
-struct subscription_request {
+struct KEEL_API subscription_request {
     bool tools = false;
     bool prompts = false;
-    bool resources = false;         // the list of them
-    std::vector<std::string> uris;  // these resources
+    bool resources = false;         // the list of resources
+    std::vector<std::string> uris;  // the contents of these resources
 
     subscription_request() = default;
 };
 
-struct change {
+struct KEEL_API change {
     enum class kind : unsigned char { tools, prompts, resources, resource };
     kind what = kind::tools;
-    std::string uri = {};  // of a resource
+    std::string uri = {};  // if `what` is resource
 };
 
-/// Why nothing more comes.
+/// Why a subscription ended.
 enum class subscription_end : unsigned char {
-    none,   // it goes on
-    ended,  // the server has ended it, or we have
-    lost,   // the connection, or its stream, is gone: subscribe again, and look at everything anew
+    none,   // it has not ended
+    ended,  // the server ended it, or stop() was called
+    lost,   // the connection was lost: subscribe again, and fetch everything again
 };
 
 namespace client_side {
 class subscription_state;  // src/client/subscription_state.hpp
 }
 
-/// Changes that have not been taken are merged: what changed twice is told once; if thousands of resources change and nobody
-/// takes the changes, one of kind `resources` stands for all of them. Older revisions over HTTP: a stream that broke is taken
-/// up again for as long as the session lasts, and what happened meanwhile may be missed.
-/// Dropping it ends it. Any thread; one task
-/// at a time may wait in next().
-class subscription {
+/// A subscription to changes; the destructor ends it.
+///
+/// Changes wait in a queue and are merged there: two changes of one resource become one, and if thousands of resources have
+/// changed, one change of kind `resources` stands for all of them. HTTP before 2026-07-28: a broken stream is reopened while the
+/// session lasts, and changes in between may be missed.
+///
+/// Thread-safe, but only one task at a time may wait in next().
+class KEEL_API subscription {
 public:
     subscription() = default;
     explicit subscription(std::shared_ptr<client_side::subscription_state> s) noexcept : state_(std::move(s)) {}
@@ -50,15 +52,15 @@ public:
     subscription& operator=(subscription&&) noexcept;
     ~subscription();
 
-    /// What the server has agreed to tell of: perhaps less than was asked for.
+    /// The changes that the server agreed to report, possibly fewer than requested.
     subscription_request agreed() const;
-    /// Waits for the next change. Nothing: it is over, and `how_ended` says why.
-    /// Cancellation: nothing is lost.
+    /// Waits for the next change. Returns nullopt if the subscription has ended; how_ended() tells why.
+    /// Cancellation: no change is lost.
     task<std::optional<change>> next();
     subscription_end how_ended() const;
-    /// The reason of a loss, for people.
+    /// The reason why the subscription was lost, as text for the user.
     std::string why_lost() const;
-    /// No more changes. Idempotent.
+    /// Ends the subscription. Idempotent.
     void stop();
 
 private:

@@ -1,12 +1,12 @@
 #pragma once
 
-// Coroutines: task<T>, and what cancelling one means.
+// Coroutines: task<T>, and how cancellation works.
 //
-// A task is lazy: it runs when it is awaited. Tasks awaiting one another form an activity, which is what a loop runs
-// and what is cancelled. Cancelling an activity makes the wait that is pending throw keel::cancelled, once. Cleanup code
-// that runs while the exception travels may wait again: those waits are ordinary ones.
+// A task is lazy: it starts when it is awaited. A root task and all tasks that it awaits form an activity, which belongs to one
+// loop. Cancelling an activity makes its pending await throw keel::cancelled, once. Cleanup code that runs during the unwinding
+// may await again; those awaits are not interrupted.
 //
-// Threads: an activity lives on its loop. Nothing here is locked.
+// Not thread-safe: use an activity on its loop only.
 
 #include <keel/loop.hpp>
 
@@ -21,16 +21,16 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// Thrown by the wait that was pending when its activity was cancelled.
-class cancelled : public std::exception {
+/// Thrown by the pending await when a task is cancelled. Do not swallow it: let it propagate.
+class KEEL_API cancelled : public std::exception {
 public:
-    const char* what() const noexcept override { return "cancelled"; }
+    const char* what() const noexcept override;
 };
 
 namespace detail {
 
-void* allocate_frame(std::size_t bytes);
-void free_frame(void* frame, std::size_t bytes) noexcept;
+KEEL_API void* allocate_frame(std::size_t bytes);
+KEEL_API void free_frame(void* frame, std::size_t bytes) noexcept;
 
 class activity;
 
@@ -43,7 +43,7 @@ enum class waits_for : unsigned char {
 
 /// Is notified of every wait that begins in an activity and of every child that ends. Extension point for code that must know
 /// when a handler cannot continue without it.
-class activity_watcher {
+class KEEL_API activity_watcher {
 public:
     virtual void on_wait() noexcept = 0;
 
@@ -51,8 +51,8 @@ protected:
     ~activity_watcher() = default;
 };
 
-/// A point where a coroutine waits for something outside: the leaf of a chain of awaits.
-class wait {
+/// Base of the awaitables that suspend an activity: the leaf of a chain of awaits.
+class KEEL_API wait {
 public:
     explicit wait(waits_for what = waits_for::something) noexcept : what_(what) {}
     wait(const wait&) = delete;
@@ -63,26 +63,26 @@ public:
 protected:
     ~wait() = default;
 
-    /// Call first in await_suspend. False when the activity's cancellation is due: return false from await_suspend then.
+    /// Call first in await_suspend. Returns false if the activity is to be cancelled here: await_suspend must then return false.
     template <class Promise>
     bool begin(std::coroutine_handle<Promise> waiting) noexcept;
-    /// Takes back begin: await_suspend is about to return false after all.
+    /// Undoes begin, if await_suspend is going to return false after all.
     void leave() noexcept;
-    /// Ends the wait and runs the coroutine on. Nothing of the wait may be touched afterwards.
+    /// Ends the wait and resumes the coroutine, which may destroy *this.
     void resume();
-    /// Throws what the wait ends with when it was interrupted. Call first in await_resume.
+    /// Throws if the wait was interrupted. Call first in await_resume.
     void check() const {
         if (interrupted_) rethrow();
     }
     bool interrupted() const noexcept { return interrupted_; }
     activity& current() const noexcept { return *activity_; }
-    /// What was waited for is there; only the resumption is still to come.
+    /// The wait is over, but the coroutine is not resumed yet.
     void settle() noexcept { what_ = waits_for::something; }
 
-    /// The activity was cancelled: stop waiting. Either call resume at once, or later when what is waited for has let go.
+    /// Called when the activity is cancelled. Must call resume, either immediately or when the operation has ended.
     virtual void interrupt() noexcept = 0;
-    /// What the interrupted wait throws.
-    [[noreturn]] virtual void rethrow() const { throw cancelled(); }
+    /// Throws the exception of an interrupted wait.
+    [[noreturn]] virtual void rethrow() const;
 
 private:
     friend class activity;
@@ -92,9 +92,8 @@ private:
     waits_for what_;
 };
 
-/// A root task and every task it awaits: one line of execution on one loop.
-/// Owned by whoever started it, who must keep it until its `done` was called (see start below).
-class activity {
+/// A root task and all tasks that it awaits, on one loop. Its owner must keep it until `done` was called (see start below).
+class KEEL_API activity {
 public:
     explicit activity(keel::loop& loop, activity* parent = nullptr) noexcept;
     activity(const activity&) = delete;
@@ -104,23 +103,23 @@ public:
     keel::loop& loop() const noexcept { return *loop_; }
     bool stopped() const noexcept { return stopped_; }
 
-    /// Cancels: the pending wait throws, or the next one if none is pending. Children are cancelled too. Once is as good as twice.
+    /// Cancels the activity and its children: the pending wait throws, or the next one if none is pending. Idempotent.
     void stop() noexcept;
-    /// Makes the pending (or next) wait throw without cancelling the activity for good.
+    /// Makes the pending or next wait throw without cancelling the activity.
     void nudge() noexcept;
-    /// Takes back a nudge that no wait has met.
+    /// Undoes a nudge that has not interrupted a wait yet.
     void forget_nudge() noexcept {
         if (!stopped_) interruption_due_ = false;
     }
 
-    /// Also for its children, those there are and those to come.
+    /// Sets the watcher of this activity and of all its present and future children.
     void watch(activity_watcher* w) noexcept;
-    /// Between these two it is about to go on, whatever it waits for.
+    /// Between these two calls the activity counts as running, whatever it waits for.
     void expect_nudge() noexcept { ++nudges_expected_; }
     void nudge_came() noexcept { --nudges_expected_; }
-    /// The first of the tree it belongs to.
+    /// The root of the tree of activities.
     const activity& root() const noexcept { return parent_ ? parent_->root() : *this; }
-    /// Its task has ended, though the object is still there.
+    /// Called when the task has ended.
     void finish() noexcept {
         finished_ = true;
         if (watcher_) watcher_->on_wait();
@@ -139,14 +138,14 @@ private:
     bool interruption_due_ = false;
     bool finished_ = false;
 
-    // The tree of activities: cancellation travels down.
+    // The tree of activities: cancelling one cancels its children.
     activity* parent_;
     activity* first_child_ = nullptr;
     activity* next_ = nullptr;
     activity* previous_ = nullptr;
 };
 
-struct promise_base {
+struct KEEL_API promise_base {
     activity* current = nullptr;
     std::coroutine_handle<> continuation;
 
@@ -205,7 +204,8 @@ struct task_awaiter {
 
 }  // namespace detail
 
-/// A lazy coroutine. Await it once, or hand it to something that runs tasks.
+/// A lazy coroutine that returns T. Await it once, or pass it to a function that runs tasks (keel::run, scope::spawn).
+/// Parameters of the coroutine that are references must stay valid until it ends.
 template <class T = void>
 class [[nodiscard("keel: a task does nothing until it is awaited")]] task {
 public:
@@ -273,13 +273,13 @@ struct task_promise<void> : promise_base {
     }
 };
 
-/// The frame at the bottom of an activity. It frees itself when it ends.
-struct root {
+/// The coroutine that runs the root task of an activity. Its frame destroys itself at the end.
+struct KEEL_API root {
     struct promise_type : promise_base {
         root get_return_object() noexcept { return {std::coroutine_handle<promise_type>::from_promise(*this)}; }
         std::suspend_never final_suspend() noexcept { return {}; }
         void return_void() noexcept {}
-        // `done` must not throw: there is nobody left to tell.
+        // `done` must not throw: no caller could handle it.
         void unhandled_exception() noexcept { std::terminate(); }
     };
     std::coroutine_handle<promise_type> frame;
@@ -304,15 +304,15 @@ root run_root(task<T> work, Done done) {
         } else {
             result.template emplace<1>(co_await std::move(work));
         }
-    } catch (...) {  // handed on, whatever it is
+    } catch (...) {  // passed to `done`
         result.template emplace<0>(std::current_exception());
     }
-    work = {};  // the task's frame ends before anyone hears of it
+    work = {};  // the frame of the task is destroyed before `done` is called
     done(std::move(result));
 }
 
-/// Runs a task as `line`, at once and on this thread until its first wait. `done(outcome<T>)` is called exactly once,
-/// on the loop, perhaps before start returns; it may end the activity. It must not throw.
+/// Starts a task as the root of `line`; it runs on this thread until its first wait. `done(outcome<T>)` is called exactly once, on
+/// the loop, possibly before start returns. It may destroy the activity and must not throw.
 template <class T, class Done>
 void start(activity& line, task<T> work, Done done) {
     root r = run_root<T, Done>(std::move(work), std::move(done));

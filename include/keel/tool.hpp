@@ -1,6 +1,6 @@
 #pragma once
 
-// Tools: the open form, and how a typed function becomes one.
+// Tools: their options, and how a function becomes a tool.
 
 #include <keel/content.hpp>
 #include <keel/context.hpp>
@@ -14,49 +14,49 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// Thrown by a tool of any kind to say that it failed in its own business: a result that the model should read, not a
-/// protocol error.
-class tool_failure : public std::runtime_error {
+/// Thrown by a tool to report a tool-level error (`isError`): a result with a text for the model, not a protocol error.
+class KEEL_API tool_failure : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
+    ~tool_failure() override;
 };
 
-struct tool_options {
+struct KEEL_API tool_options {
     std::string title = {};
-    /// The function returns at once: it runs on the loop itself instead of on a worker thread. It must never block.
+    /// Runs the function on the loop instead of on a worker thread. It must return quickly and never block.
     bool quick = false;
     tool_annotations annotations = {};
     std::vector<icon> icons = {};
     json::value meta = {};  // `_meta` of the tool; null: none
-    /// Takes the place of a tool of the same name. Without it that is a mistake, and refused.
+    /// Replaces a tool with the same name. Without it, adding a tool with a name that exists throws std::invalid_argument.
     bool replace = false;
 };
 
-/// What clients are told of a tool.
-struct tool_description {
+/// A tool as clients see it, for tools that are defined at run time.
+struct KEEL_API tool_description {
     std::string name = {};
     std::string description = {};
-    json::value input_schema = {};   // an object schema; arguments are checked against it
-    json::value output_schema = {};  // null: none; structured content is checked against it
+    json::value input_schema = {};   // an object schema; arguments are validated against it
+    json::value output_schema = {};  // null: none; structured content is validated against it
     tool_options options = {};
 };
 
 namespace detail {
 
-struct tool_entry {
+struct KEEL_API tool_entry {
     tool_description about;
     detail::handler handler;
-    /// Decoding checks the arguments as well as their schema does.
+    /// Decoding validates the arguments completely: no schema validation is needed.
     bool decoding_suffices = false;
 };
 
-void write_text(reply& out, std::string_view text);
-void write_result(reply& out, const tool_result& r);
-void write_number(reply& out, double d);
-void write_number(reply& out, std::int64_t n);
-void write_number(reply& out, std::uint64_t n);
-/// `structured` holds the JSON text; its twin as text content is added.
-void add_text_twin(reply& out);
+KEEL_API void write_text(reply& out, std::string_view text);
+KEEL_API void write_result(reply& out, const tool_result& r);
+KEEL_API void write_number(reply& out, double d);
+KEEL_API void write_number(reply& out, std::int64_t n);
+KEEL_API void write_number(reply& out, std::uint64_t n);
+/// Adds a text block with the JSON text of `structured`.
+KEEL_API void add_text_twin(reply& out);
 
 template <class R>
 inline constexpr bool is_tool_value =
@@ -93,28 +93,28 @@ struct tool_traits {
     }
 };
 
-json::value empty_object_schema();
-/// Whether decoding checks everything the schema of a described struct says: a `pattern` it does not.
-bool decoding_checks_all(const json::value& schema);
+KEEL_API json::value empty_object_schema();
+/// Whether decoding validates everything that the schema of a described struct requires. It does not check `pattern`.
+KEEL_API bool decoding_checks_all(const json::value& schema);
 
 template <class F>
 tool_entry make_tool(std::string name, std::string description, F f, tool_options options) {
     static_assert(one_function<F>,
-                  "keel: a tool is a function or an object with exactly one call operator (no generic lambda)");
+                  "keel: a tool must be a function or an object with exactly one call operator (no generic lambda)");
     tool_entry entry;
     if constexpr (one_function<F>) {
         using s = signature<F>;
         using result = typename task_result<std::remove_cvref_t<typename s::result>>::type;
         static_assert(
             is_tool_value<result>,
-            "keel: a tool returns std::string, keel::content, keel::tool_result, a number, a described struct "
+            "keel: a tool must return std::string, keel::content, keel::tool_result, a number, a described struct "
             "(KEEL_DESCRIBE), or a keel::task of one of these");
         bool quick = options.quick;
         entry.about = {std::move(name), std::move(description), {}, {}, std::move(options)};
         entry.decoding_suffices = true;
         if constexpr (s::takes_arguments) {
             static_assert(described<typename s::arguments> || std::is_same_v<typename s::arguments, json::value>,
-                          "keel: the arguments of a tool are one struct with KEEL_DESCRIBE(type, members...)");
+                          "keel: the arguments of a tool must be one struct with KEEL_DESCRIBE(type, members...)");
             if constexpr (described<typename s::arguments>) {
                 entry.about.input_schema = keel::schema_of<typename s::arguments>();
                 entry.decoding_suffices = decoding_checks_all(entry.about.input_schema);

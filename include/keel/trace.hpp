@@ -1,6 +1,6 @@
 #pragma once
 
-// W3C trace context, as it travels in the metadata of a request.
+// The W3C trace context in the `_meta` of a request.
 
 #include <keel/version.hpp>
 
@@ -8,8 +8,8 @@
 
 namespace keel::inline KEEL_ABI {
 
-/// Empty members were absent, or not in the form that W3C asks for.
-struct trace_context {
+/// A member is empty if it was missing or malformed.
+struct KEEL_API trace_context {
     std::string traceparent;  // "00-<trace id>-<parent id>-<flags>"
     std::string tracestate;   // "vendor=value,…"; only together with a traceparent
     std::string baggage;      // "key=value;property,…"

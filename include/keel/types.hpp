@@ -1,7 +1,7 @@
 #pragma once
 
-// The objects of the protocol that both servers and clients speak of, as plain values. An empty string, list or null is
-// "not given" and is left out on the wire; what a revision does not know is not sent to a peer that speaks it.
+// Protocol types that servers and clients share, as plain structs. Empty strings, empty lists and null are omitted from the JSON;
+// members that the peer's protocol revision does not have are not sent.
 
 #include <keel/json.hpp>
 
@@ -19,23 +19,23 @@ enum class role : unsigned char { user, assistant };
 
 enum class icon_theme : unsigned char { any, light, dark };
 
-/// A picture for user interfaces. `source` is an https: or data: URI.
-struct icon {
+/// An icon for user interfaces. `source` is an https: or data: URI.
+struct KEEL_API icon {
     std::string source = {};
     std::string mime_type = {};
     std::vector<std::string> sizes = {};  // "48x48", "any"
     icon_theme theme = icon_theme::any;
 };
 
-/// Who something is for, how much it matters, and when it last changed.
-struct annotations {
+/// Audience, priority and time of the last change of content or a resource.
+struct KEEL_API annotations {
     std::vector<role> audience = {};
     std::optional<double> priority = {};  // 0 to 1
     std::string last_modified = {};       // ISO 8601
 };
 
-/// A program that speaks the protocol. Name and version are told to the other side.
-struct implementation {
+/// Name and version of a client or server, sent to the peer.
+struct KEEL_API implementation {
     std::string name = {};
     std::string version = {};
     std::string title = {};
@@ -44,17 +44,17 @@ struct implementation {
     std::vector<icon> icons = {};
 };
 
-/// Hints about a tool, for clients that trust the server. What is not given has the protocol's default.
-struct tool_annotations {
+/// Hints about a tool, for clients that trust the server. A missing hint has the default of the protocol, given here.
+struct KEEL_API tool_annotations {
     std::string title = {};
-    std::optional<bool> read_only = {};    // false: it may change something
-    std::optional<bool> destructive = {};  // true: it may destroy something
-    std::optional<bool> idempotent = {};   // false: twice is not the same as once
-    std::optional<bool> open_world = {};   // true: it reaches out into the world
+    std::optional<bool> read_only = {};    // false: may modify its environment
+    std::optional<bool> destructive = {};  // true: may delete or overwrite data
+    std::optional<bool> idempotent = {};   // false: repeated calls may have further effects
+    std::optional<bool> open_world = {};   // true: interacts with external systems
 };
 
-/// A tool as its server shows it.
-struct tool {
+/// A tool in the list of a server.
+struct KEEL_API tool {
     std::string name = {};
     std::string title = {};
     std::string description = {};
@@ -63,11 +63,11 @@ struct tool {
     std::optional<tool_annotations> annotations = {};
     std::vector<icon> icons = {};
     json::value meta = {};
-    json::value others = {};  // members that are not of the protocol as we know it; null: none
+    json::value others = {};  // unknown members; null: none
 };
 
-/// Something that can be read.
-struct resource {
+/// A resource that clients can read.
+struct KEEL_API resource {
     std::string uri = {};
     std::string name = {};
     std::string title = {};
@@ -79,8 +79,8 @@ struct resource {
     json::value meta = {};
 };
 
-/// A family of resources: `uri_template` is an RFC 6570 template.
-struct resource_template {
+/// A set of resources whose URIs match `uri_template` (RFC 6570).
+struct KEEL_API resource_template {
     std::string uri_template = {};
     std::string name = {};
     std::string title = {};
@@ -91,8 +91,8 @@ struct resource_template {
     json::value meta = {};
 };
 
-/// What was read: text, or bytes as Base64. Exactly one of the two is there.
-struct resource_contents {
+/// The contents of a resource: either text, or bytes as Base64 in `blob`.
+struct KEEL_API resource_contents {
     std::string uri = {};
     std::string mime_type = {};
     std::optional<std::string> text = {};
@@ -100,22 +100,22 @@ struct resource_contents {
     json::value meta = {};
 
     static resource_contents of_text(std::string uri, std::string text, std::string mime_type = "text/plain");
-    /// `bytes` as they are; they are encoded here.
+    /// `bytes` are raw bytes; the function encodes them as Base64.
     static resource_contents of_bytes(std::string uri, std::string_view bytes,
                                       std::string mime_type = "application/octet-stream");
-    /// The blob decoded. Nothing where there is none, or where it is no Base64.
+    /// The decoded blob. Returns nullopt if there is no blob or it is invalid Base64.
     std::optional<std::string> bytes() const;
 };
 
-struct prompt_argument {
+struct KEEL_API prompt_argument {
     std::string name = {};
     std::string title = {};
     std::string description = {};
     bool required = false;
 };
 
-/// A text with gaps that a person chooses and fills in.
-struct prompt {
+/// A message template with arguments that the user selects.
+struct KEEL_API prompt {
     std::string name = {};
     std::string title = {};
     std::string description = {};
@@ -124,25 +124,25 @@ struct prompt {
     json::value meta = {};
 };
 
-/// A directory or file that the client lets the server work in.
-struct root {
+/// A directory or file that the client gives the server access to.
+struct KEEL_API root {
     std::string uri = {};
     std::string name = {};
     json::value meta = {};
 };
 
-/// Proposals for the value of an argument, best first. More than 100 are cut, and `has_more` is set.
-struct completion {
+/// Suggested values for an argument, best first. At most 100 are sent; if there are more, `has_more` is set.
+struct KEEL_API completion {
     std::vector<std::string> values = {};
     std::optional<std::int64_t> total = {};
     std::optional<bool> has_more = {};
 };
 
-/// What a client should weigh when it chooses a model. Priorities are from 0 to 1; hints are tried in order.
-struct model_hint {
+/// The server's preferences for the client's choice of a model. Priorities are from 0 to 1; hints are evaluated in order.
+struct KEEL_API model_hint {
     std::string name = {};
 };
-struct model_preferences {
+struct KEEL_API model_preferences {
     std::vector<model_hint> hints = {};
     std::optional<double> cost_priority = {};
     std::optional<double> speed_priority = {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The protocol's types as JSON: with this header, keel::encode and keel::decode know them. One table per type; nothing
-// else says what a member is called on the wire.
+// The JSON form of the protocol types: with this header, keel::encode and keel::decode support them. The names of members in JSON
+// are defined here only.
 
 #include <keel/content.hpp>
 #include <keel/describe.hpp>
@@ -62,9 +62,9 @@ KEEL_DESCRIBE(model_preferences, (hints, omit_empty), (cost_priority, wire("cost
 
 KEEL_DESCRIBE(sampling_message, role, (content, one_or_many), (meta, wire("_meta"), omit_empty))
 
-// On the wire a choice is an object: {"mode": "auto"}.
-json::value keel_encode(tool_choice from);
-bool keel_decode(const json::value& from, tool_choice& into, decode_error& error);
+// In JSON a tool choice is an object: {"mode": "auto"}.
+KEEL_API json::value keel_encode(tool_choice from);
+KEEL_API bool keel_decode(const json::value& from, tool_choice& into, decode_error& error);
 
 KEEL_DESCRIBE(sampling_request, messages, (max_tokens, wire("maxTokens")),
               (model_preferences, wire("modelPreferences")), (system_prompt, wire("systemPrompt"), omit_empty),

@@ -14,6 +14,8 @@ void sleep_for::interrupt() noexcept {
 void yield::arm() {
     current().loop().post([this] { resume(); });
 }
+// The posted turn resumes the coroutine in any case.
+void yield::interrupt() noexcept {}
 
 void event::add(waiter& w) noexcept {
     w.previous_ = last_;

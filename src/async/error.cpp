@@ -17,4 +17,8 @@ std::string_view name_of(error_kind kind) noexcept {
     return "unknown";
 }
 
+// Out of line, here and in the other exceptions, so that the library alone has their virtual tables: those of a file that is
+// compiled with -fno-rtti carry no type information.
+error::~error() = default;
+
 }  // namespace keel

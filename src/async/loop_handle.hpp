@@ -18,7 +18,7 @@ class loop_handle {
 public:
     loop_handle() = default;
     explicit loop_handle(loop& l) noexcept {
-        if (auto* ours = dynamic_cast<reactor*>(&l)) weak_ = ours->weak_from_this();
+        if (reactor* ours = l.as_reactor()) weak_ = ours->weak_from_this();
         else other_ = &l;
     }
     /// Returns false and drops `work` if the loop has ended. Safe to call from any thread.

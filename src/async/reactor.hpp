@@ -48,6 +48,8 @@ public:
     /// or while no thread runs it. Idempotent.
     virtual void end() noexcept = 0;
 
+    reactor* as_reactor() noexcept final { return this; }
+
     /// A buffer for one read, shared by all connections on this loop. Its content is valid until the callback returns.
     std::vector<char>& read_buffer() {
         if (read_buffer_.empty()) read_buffer_.resize(64 * 1024);
@@ -60,7 +62,7 @@ private:
 
 /// Returns the loop as a reactor. Throws std::invalid_argument if the loop was not made by the library.
 inline reactor& reactor_of(loop& l) {
-    if (auto* found = dynamic_cast<reactor*>(&l)) return *found;
+    if (reactor* found = l.as_reactor()) return *found;
     throw std::invalid_argument(
         "keel: this loop cannot watch descriptors; use one made by the library, as keel::loop_on does");
 }

@@ -2,6 +2,12 @@
 
 #include <array>
 
+namespace keel::inline KEEL_ABI {
+
+const char* cancelled::what() const noexcept { return "cancelled"; }
+
+}  // namespace keel
+
 namespace keel::inline KEEL_ABI::detail {
 
 namespace {
@@ -52,6 +58,8 @@ void free_frame(void* frame, std::size_t bytes) noexcept {
     ++shelf.count;
     shelf.first = new (frame) frame_pool::node{shelf.first};
 }
+
+void wait::rethrow() const { throw cancelled(); }
 
 void wait::leave() noexcept { activity_->waiting_ = nullptr; }
 

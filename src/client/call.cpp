@@ -20,6 +20,7 @@ std::optional<std::string> text_of(const tool_result& r) {
 tool_failed::tool_failed(tool_result r)
     : std::runtime_error(text_of(r).value_or("the tool has failed and does not say why")),
       result_(std::make_shared<const tool_result>(std::move(r))) {}
+tool_failed::~tool_failed() = default;  // see src/async/error.cpp
 
 namespace detail {
 

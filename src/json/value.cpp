@@ -7,6 +7,8 @@
 
 namespace keel::inline KEEL_ABI::json {
 
+error::~error() = default;  // see src/async/error.cpp
+
 using detail::container;
 
 namespace {

@@ -73,6 +73,9 @@ inline bool runner::check(index at, const json::value& v, marks* seen) {
     return n.plain || check_rules(n, v, seen);
 }
 
+// In this file because check is inline in this file alone: no other may call it.
+bool runner::accepts(const json::value& v) { return check(p_.root, v, nullptr); }
+
 bool runner::check_rules(const node& n, const json::value& v, marks* seen) {
     if (depth_ == 0) {
         stop(too_deep);

@@ -21,7 +21,7 @@ public:
         : p_(p), nodes_(p.nodes.data()), work_(p.max_work), depth_(p.max_depth), error_(error) {}
 
     /// The path in the error starts with '.' or '['.
-    bool accepts(const json::value& v) { return check(p_.root, v, nullptr); }
+    bool accepts(const json::value& v);
     /// True if validation failed because a limit was reached.
     bool stopped() const noexcept { return stopped_ != nullptr; }
 

@@ -8,6 +8,7 @@ namespace keel::inline KEEL_ABI {
 schema_error::schema_error(std::string where, const std::string& why)
     : std::runtime_error(where.empty() ? why : where + ": " + why),
       where_(std::make_shared<const std::string>(std::move(where))) {}
+schema_error::~schema_error() = default;  // see src/async/error.cpp
 
 schema::schema(const json::value& document, const schema_options& options)
     : program_(validation::compile(document, options)) {}

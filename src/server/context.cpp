@@ -34,9 +34,12 @@ std::string_view context::protocol_version() const noexcept { return protocol::n
 const json::value& context::client_info() const noexcept { return state_->client->info; }
 const json::value& context::client_capabilities() const noexcept { return state_->client->capabilities; }
 
-void* context::find_state(std::type_index type) const {
+void* context::find_state(detail::type_key type, const std::source_location& where) const {
     void* found = state_->states ? state_->states->find(type) : nullptr;
-    if (!found) throw std::logic_error(std::string("keel: no on_start has made a state of type ") + type.name());
+    if (!found) {
+        throw std::logic_error(std::string("keel: no on_start hook of this server returned the state wanted by ") +
+                               where.function_name());
+    }
     return found;
 }
 

@@ -2,7 +2,16 @@
 
 #include <keel/tool.hpp>
 
+namespace keel::inline KEEL_ABI {
+
+tool_failure::~tool_failure() = default;  // see src/async/error.cpp
+
+}  // namespace keel
+
 namespace keel::inline KEEL_ABI::detail {
+
+bad_arguments::~bad_arguments() = default;
+bad_result::~bad_result() = default;
 
 void throw_unexpressible() {
     throw bad_result("the result cannot be expressed in JSON (NaN, infinity, or text that is not UTF-8)");

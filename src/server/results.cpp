@@ -9,6 +9,7 @@ namespace keel::inline KEEL_ABI {
 
 resource_not_found::resource_not_found(std::string uri)
     : error(error_code::resource_not_found, "resource not found", json::object({{"uri", uri}})), uri_(std::move(uri)) {}
+resource_not_found::~resource_not_found() = default;  // see src/async/error.cpp
 
 }  // namespace keel
 

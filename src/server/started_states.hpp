@@ -5,7 +5,6 @@
 #include <keel/middleware.hpp>
 
 #include <mutex>
-#include <typeindex>
 #include <utility>
 #include <vector>
 
@@ -24,7 +23,7 @@ public:
         if (s.object) all_.push_back(std::move(s));
     }
     /// The newest of a type; nullptr when there is none.
-    void* find(std::type_index type) const noexcept {
+    void* find(detail::type_key type) const noexcept {
         std::lock_guard lock(mutex_);
         for (auto at = all_.rbegin(); at != all_.rend(); ++at) {
             if (at->type == type) return at->object.get();

@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <stdexcept>
 
@@ -101,8 +100,8 @@ private:
         if (::poll(&writable, 1, 0) < 1 || ::ftrylockfile(stdout) != 0) return false;
         bool flushed = ::fflush_unlocked(stdout) == 0;
         ::funlockfile(stdout);
-        // Only after sync_with_stdio(false) does std::cout have its own buffer.
-        if (auto* own = dynamic_cast<std::filebuf*>(std::cout.rdbuf())) flushed = own->pubsync() == 0 && flushed;
+        // Only after sync_with_stdio(false) does std::cout have its own buffer. (The argument true changes nothing.)
+        if (!std::ios_base::sync_with_stdio(true)) flushed = std::cout.rdbuf()->pubsync() == 0 && flushed;
         return flushed;
     }
 

@@ -1,4 +1,4 @@
-// expect: keel: a character is neither a number nor a text
+// expect: keel: character types cannot be described
 #include <keel/describe.hpp>
 
 struct args {

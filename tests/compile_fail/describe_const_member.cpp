@@ -1,4 +1,4 @@
-// expect: keel: a const member cannot be decoded, so it cannot be described
+// expect: keel: const members cannot be described: decode could not set them
 #include <keel/describe.hpp>
 
 struct args {

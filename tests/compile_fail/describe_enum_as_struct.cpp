@@ -1,4 +1,4 @@
-// expect: keel: KEEL_DESCRIBE is for structs: use KEEL_DESCRIBE_ENUM
+// expect: keel: KEEL_DESCRIBE needs a struct; use KEEL_DESCRIBE_ENUM for enums
 #include <keel/describe.hpp>
 
 enum class color { red, green };

@@ -1,4 +1,4 @@
-// expect: keel: min_items and max_items are for lists
+// expect: keel: min_items and max_items apply to lists only
 #include <keel/describe.hpp>
 
 struct args {

@@ -1,4 +1,4 @@
-// expect: keel: min_length, max_length, format and pattern are for strings
+// expect: keel: min_length, max_length, format and pattern apply to strings only
 #include <keel/describe.hpp>
 
 struct args {

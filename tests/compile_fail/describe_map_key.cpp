@@ -1,4 +1,4 @@
-// expect: keel: the keys of a described map are std::string
+// expect: keel: the keys of a described map must be std::string
 #include <keel/describe.hpp>
 
 #include <map>

@@ -1,4 +1,4 @@
-// expect: keel: minimum and maximum are for numbers
+// expect: keel: minimum and maximum apply to numbers only
 #include <keel/describe.hpp>
 
 struct args {

@@ -1,4 +1,4 @@
-// expect: keel: this type has no description: add KEEL_DESCRIBE(type, members...) after it
+// expect: keel: this type is not described: add KEEL_DESCRIBE(type, members...) after it
 #include <keel/describe.hpp>
 
 struct point {

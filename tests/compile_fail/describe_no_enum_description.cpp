@@ -1,4 +1,4 @@
-// expect: keel: this enum has no description: add KEEL_DESCRIBE_ENUM(type, enumerators...) after it
+// expect: keel: this enum is not described: add KEEL_DESCRIBE_ENUM(type, enumerators...) after it
 #include <keel/describe.hpp>
 
 enum class color { red, green };

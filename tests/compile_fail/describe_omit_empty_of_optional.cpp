@@ -1,4 +1,4 @@
-// expect: keel: omit_empty is for texts
+// expect: keel: omit_empty applies to strings, lists
 #include <keel/describe.hpp>
 
 struct args {

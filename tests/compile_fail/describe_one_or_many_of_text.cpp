@@ -1,4 +1,4 @@
-// expect: keel: one_or_many is for std::vector
+// expect: keel: one_or_many applies to std::vector only
 #include <keel/describe.hpp>
 
 struct args {

@@ -1,4 +1,4 @@
-// expect: keel: rest is for a json::value
+// expect: keel: rest applies to a json::value only
 #include <keel/describe.hpp>
 
 struct args {

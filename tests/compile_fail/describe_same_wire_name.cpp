@@ -1,4 +1,4 @@
-// expect: keel: two members of this struct have the same wire name
+// expect: keel: two members of this struct have the same JSON name
 #include <keel/describe.hpp>
 
 struct args {

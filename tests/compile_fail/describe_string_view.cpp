@@ -1,4 +1,4 @@
-// expect: keel: a described member owns its text: use std::string instead of std::string_view
+// expect: keel: std::string_view cannot be described (it would dangle): use std::string instead
 #include <keel/describe.hpp>
 
 struct args {

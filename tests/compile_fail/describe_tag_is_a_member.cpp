@@ -1,4 +1,4 @@
-// expect: keel: a member of this struct has the wire name of its tag
+// expect: keel: a member of this struct has the JSON name of its tag
 #include <keel/describe.hpp>
 
 struct args {

@@ -1,4 +1,4 @@
-// expect: keel: only one member can take the rest
+// expect: keel: at most one member can have the option keel::rest
 #include <keel/describe.hpp>
 
 struct args {

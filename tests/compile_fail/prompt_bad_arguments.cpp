@@ -1,4 +1,4 @@
-// expect: keel: the arguments of a prompt are one struct with KEEL_DESCRIBE(type, members...)
+// expect: keel: the arguments of a prompt must be one struct with KEEL_DESCRIBE(type, members...)
 #include <keel/server.hpp>
 
 void add(keel::server& s) {

@@ -1,4 +1,4 @@
-// expect: keel: a prompt returns std::string, keel::prompt_message, a vector of these
+// expect: keel: a prompt must return std::string, keel::prompt_message, a vector of these
 #include <keel/server.hpp>
 
 void add(keel::server& s) {

@@ -1,4 +1,4 @@
-// expect: keel: a resource's function takes keel::resource_request or a described struct
+// expect: keel: a resource handler must take keel::resource_request or a described struct
 #include <keel/server.hpp>
 
 void add(keel::server& s) {

@@ -1,4 +1,4 @@
-// expect: keel: reading a resource gives std::string (text), keel::bytes, keel::resource_contents, a vector
+// expect: keel: a resource handler must return std::string (text), keel::bytes, keel::resource_contents, a vector
 #include <keel/server.hpp>
 
 void add(keel::server& s) {

@@ -1,4 +1,4 @@
-// expect: keel: a tool is a function or an object with exactly one call operator (no generic lambda)
+// expect: keel: a tool must be a function or an object with exactly one call operator (no generic lambda)
 #include <keel/server.hpp>
 
 void add(keel::server& s) {

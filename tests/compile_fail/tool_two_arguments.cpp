@@ -1,4 +1,4 @@
-// expect: keel: a handler takes (context&, Arguments), (Arguments), (context&) or nothing; put the arguments in one struct
+// expect: keel: a handler must take (context&, Arguments), (Arguments), (context&) or no parameters; put all arguments in one struct
 #include <keel/server.hpp>
 
 void add(keel::server& s) {

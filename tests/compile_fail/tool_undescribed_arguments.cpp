@@ -1,4 +1,4 @@
-// expect: keel: the arguments of a tool are one struct with KEEL_DESCRIBE(type, members...)
+// expect: keel: the arguments of a tool must be one struct with KEEL_DESCRIBE(type, members...)
 #include <keel/server.hpp>
 
 struct args {

@@ -73,7 +73,8 @@ TEST_CASE("what on_start has made reaches every kind of handler, and is let go i
             CHECK(text_of(c.call(1, "quick")) == "database");
             CHECK(text_of(c.call(2, "worker")) == "database");
             CHECK(text_of(c.call(3, "coroutine")) == "database7");
-            CHECK(text_of(c.call(4, "missing")).find("no on_start has made a state of type") != std::string::npos);
+            CHECK(text_of(c.call(4, "missing")).find("no on_start hook of this server returned the state") !=
+                  std::string::npos);
         }
         CHECK(log == lines{"database opened", "ready"});
         s.stop();

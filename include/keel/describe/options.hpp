@@ -1,6 +1,6 @@
 #pragma once
 
-// What can be said of a member, after its name: (name, "description", keel::minimum(1)).
+// Options of a described member: (name, "description", keel::minimum(1)).
 
 #include <keel/describe/tables.hpp>
 
@@ -58,7 +58,7 @@ constexpr void apply(field_notes& n, const number_option& o) {
 
 template <class N>
 constexpr limit make_limit(N n) {
-    static_assert(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>, "keel: a limit is a number");
+    static_assert(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>, "keel: a limit must be a number");
     if constexpr (std::is_integral_v<N>) {
         if (std::in_range<std::int64_t>(n)) return {limit::form::integer, static_cast<std::int64_t>(n), 0};
     }
@@ -67,18 +67,18 @@ constexpr limit make_limit(N n) {
 
 }  // namespace detail
 
-/// The name on the wire where it is not the member's own: (input_schema, keel::wire("inputSchema")).
+/// The name in JSON, if it differs from the name of the member: (input_schema, keel::wire("inputSchema")).
 constexpr detail::text_option wire(const char* name) { return {&detail::field_notes::wire, name}; }
 constexpr detail::text_option title(const char* text) { return {&detail::field_notes::title, text}; }
-/// Not required; a missing member stays as the struct's default constructor made it. The schema shows that default.
+/// The member is not required; if it is missing, it keeps the value from the default constructor. The schema has that default.
 inline constexpr detail::defaulted_option defaulted{};
-/// Not required, and left out by encode while there is nothing in it: an empty text, list or map, a JSON null; an enum,
-/// number or bool that still has the value the struct's default constructor gave it.
+/// The member is not required, and encode omits it if it is empty (string, list, map, JSON null) or, for an enum, number or bool,
+/// if it has the value from the default constructor.
 inline constexpr detail::omit_empty_option omit_empty{};
-/// A json::value that keeps the members of the object which no other member takes. Encode writes them last.
+/// A json::value that collects all unknown members of the object. encode writes them last.
 inline constexpr detail::rest_option rest{};
 
-// Numbers. Checked by decode.
+// Limits of numbers. Checked by decode.
 template <class N>
 constexpr detail::number_option minimum(N n) {
     return {&detail::field_notes::minimum, detail::make_limit(n)};
@@ -96,17 +96,18 @@ constexpr detail::number_option exclusive_maximum(N n) {
     return {&detail::field_notes::exclusive_maximum, detail::make_limit(n)};
 }
 
-// Strings, in characters (code points). Checked by decode.
+// Limits of strings, in Unicode code points. Checked by decode.
 constexpr detail::length_option min_length(std::size_t n) { return {&detail::field_notes::min_length, n}; }
 constexpr detail::length_option max_length(std::size_t n) { return {&detail::field_notes::max_length, n}; }
-// Strings. Shown in the schema only: decode does not check them.
+// In the schema only: decode does not check them. Arguments of tools are validated against the schema, which checks `pattern`;
+// `format` is an annotation.
 constexpr detail::string_option format(const char* name) { return {&detail::field_notes::format, name}; }
 constexpr detail::string_option pattern(const char* expression) { return {&detail::field_notes::pattern, expression}; }
 
-// Lists. Checked by decode.
+// Limits of lists. Checked by decode.
 constexpr detail::items_option min_items(std::size_t n) { return {&detail::field_notes::min_items, n}; }
 constexpr detail::items_option max_items(std::size_t n) { return {&detail::field_notes::max_items, n}; }
-/// A list of one is written as its only element, without brackets; both forms are read.
+/// encode writes a list with one element as that element, without an array; decode accepts both forms.
 inline constexpr detail::one_or_many_option one_or_many{};
 
 }  // namespace keel

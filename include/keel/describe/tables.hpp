@@ -1,6 +1,6 @@
 #pragma once
 
-// What a described type looks like to the loops in src/describe: tables of fields, behind void pointers.
+// Tables that describe types to the code in src/describe, which accesses objects through void pointers.
 
 #include <keel/decode_error.hpp>
 #include <keel/json.hpp>
@@ -37,7 +37,7 @@ struct struct_table;
 struct enum_table;
 
 struct nullable_ops {
-    void* (*content)(void*) noexcept;  // nullptr when there is none
+    void* (*content)(void*) noexcept;  // nullptr if empty
     void* (*emplace)(void*);
     void (*reset)(void*) noexcept;
 };
@@ -49,7 +49,7 @@ struct element_range {
 
 struct list_ops {
     element_range (*elements)(void*) noexcept;
-    void (*start)(void*, std::size_t expected);  // empties it
+    void (*start)(void*, std::size_t expected);  // clears the list and reserves memory
     void* (*append)(void*);
 };
 
@@ -79,7 +79,7 @@ struct self_ops {
     bool (*decode)(const json::value&, void*, decode_error&);
 };
 
-/// What the loops need to know of a type. Which of the pointers are set depends on the shape.
+/// Describes a type. Which of the pointers are set depends on the shape.
 struct type_table {
     shape kind{};
     bool is_signed = false;
@@ -93,11 +93,11 @@ struct type_table {
     const map_ops* map = nullptr;
     const variant_ops* variant = nullptr;
     const self_ops* self = nullptr;
-    const struct_table& (*fields)() noexcept = nullptr;  // functions, because a struct may hold itself
+    const struct_table& (*fields)() noexcept = nullptr;  // functions, because a struct may contain itself (in a list)
     const enum_table& (*names)() noexcept = nullptr;
 };
 
-/// A limit of a number, exact when it was written as an integer.
+/// A limit of a number; exact if it was given as an integer.
 struct limit {
     enum class form : std::uint8_t { none, integer, real };
     form kind = form::none;
@@ -116,16 +116,16 @@ struct field_notes {
     bool omit_empty = false;
     bool one_or_many = false;
     bool rest = false;
-    bool limited = false;  // decoding has something to check
+    bool limited = false;  // decode must check limits
 };
 
 struct field {
     std::string_view wire;
     const type_table* type = nullptr;
     void* (*reach)(void*) noexcept = nullptr;
-    bool plain = true;  // the name needs no escapes
+    bool plain = true;  // the JSON name needs no escapes
     bool required = true;
-    bool (*as_made)(const void* member) noexcept = nullptr;  // with omit_empty: a scalar that the constructor set so
+    bool (*as_made)(const void* member) noexcept = nullptr;  // omit_empty scalars: has the default value
     field_notes notes;
 };
 
@@ -136,13 +136,13 @@ struct struct_table {
     std::size_t count = 0;
     std::uint64_t required = 0;  // one bit per field
     void (*with_default)(void* context, visitor) = nullptr;
-    const field* rest = nullptr;      // takes the members that no field names
-    std::string_view tag, tag_value;  // of KEEL_DESCRIBE_TAGGED: a member with a constant text, in no C++ member
+    const field* rest = nullptr;      // collects unknown members
+    std::string_view tag, tag_value;  // KEEL_DESCRIBE_TAGGED: a JSON member with a constant string
 };
 
 struct enum_name {
     std::string_view wire;
-    std::uint64_t bits;  // the value, cut to the size of the enum
+    std::uint64_t bits;  // the value, truncated to the size of the enum
 };
 
 struct enum_table {
@@ -150,14 +150,14 @@ struct enum_table {
     std::size_t count = 0;
 };
 
-/// Lets encode leave out members, and change what a type that encodes itself has made.
+/// Lets encode omit members and adapt the JSON of self-described types.
 struct encode_filter {
     bool (*keeps)(const void* context, const struct_table&, const field&, const void* member) = nullptr;
     json::value (*adapt)(const void* context, const type_table&, json::value made) = nullptr;
     const void* context = nullptr;
 };
 
-// Exact match on purpose: with a pointer a derived struct would pass for its base.
+// Not a pointer, so that a derived struct does not match the description of its base.
 template <class T>
 struct tag {};
 
@@ -175,8 +175,8 @@ concept described_enum = requires {
     { keel_description(detail::tag<T>{}) } -> std::same_as<const detail::enum_table&>;
 };
 
-/// A type that encodes and decodes itself, by functions in its own namespace. keel_decode says in the error what does
-/// not fit. `bool keel_write_json(std::string&, const T&)` may stand beside them where there is a faster way to the text.
+/// A type with its own functions keel_encode and keel_decode, in its namespace. keel_decode sets the error if it returns false. An
+/// optional `bool keel_write_json(std::string&, const T&)` writes the text directly.
 template <class T>
 concept self_described = requires(const T& from, T& into, const json::value& v, decode_error& e) {
     { keel_encode(from) } -> std::same_as<json::value>;

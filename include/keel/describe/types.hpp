@@ -1,6 +1,6 @@
 #pragma once
 
-// From types to tables: each kind of member once.
+// Creates the tables of types.
 
 #include <keel/describe/options.hpp>
 #include <keel/describe/tables.hpp>
@@ -47,7 +47,7 @@ struct nullable_access<std::optional<T>> {
 };
 
 template <class T>
-struct owner_access {  // std::unique_ptr, known by what it can do: <memory> is a heavy header
+struct owner_access {  // std::unique_ptr, recognized by its members to avoid including <memory>
     static void* content(void* p) noexcept { return static_cast<T*>(p)->get(); }
     static void* emplace(void* p) {
         static_cast<T*>(p)->reset(new typename T::element_type());
@@ -140,7 +140,7 @@ struct self_access {
 };
 
 template <class T>
-struct standard {  // anything that is none of the below
+struct standard {  // all types without a specialization below
     static constexpr shape kind = shape::object;
 };
 template <class T>
@@ -210,7 +210,7 @@ constexpr shape shape_of() noexcept {
     else return shape::object;
 }
 
-/// The shape that the options of a member speak of: an optional number is limited as the number in it.
+/// The shape that the options of a member apply to: for an optional number, the number.
 template <class T>
 constexpr shape shape_within() noexcept {
     if constexpr (owner_like<T>) return shape_within<typename T::element_type>();
@@ -229,11 +229,12 @@ constexpr type_table make_type() noexcept {
                       "keel: pointers and references cannot be described: use std::optional or "
                       "std::unique_ptr, and std::string for text");
     } else if constexpr (std::is_same_v<T, std::string_view>) {
-        static_assert(never<T>, "keel: a described member owns its text: use std::string instead of std::string_view");
+        static_assert(never<T>,
+                      "keel: std::string_view cannot be described (it would dangle): use std::string instead");
     } else if constexpr (character<T>) {
-        static_assert(never<T>, "keel: a character is neither a number nor a text: use std::string or std::int8_t");
+        static_assert(never<T>, "keel: character types cannot be described: use std::string or std::int8_t");
     } else if constexpr (std::is_same_v<T, long double>) {
-        static_assert(never<T>, "keel: JSON numbers are read as double: use double instead of long double");
+        static_assert(never<T>, "keel: long double cannot be described: use double");
     } else if constexpr (kind == shape::self) {
         return {.kind = kind, .size = sizeof(T), .self = &self_access<T>::ops};
     } else if constexpr (std::is_enum_v<T>) {
@@ -241,14 +242,13 @@ constexpr type_table make_type() noexcept {
             return {.kind = kind, .size = sizeof(T), .names = &enum_table_of<T>};
         } else {
             static_assert(never<T>,
-                          "keel: this enum has no description: add KEEL_DESCRIBE_ENUM(type, "
-                          "enumerators...) after it");
+                          "keel: this enum is not described: add KEEL_DESCRIBE_ENUM(type, enumerators...) after it");
         }
     } else if constexpr (kind == shape::map) {
         if constexpr (std::is_same_v<typename T::key_type, std::string>) {
             return {.kind = kind, .element = &type_for<typename T::mapped_type>, .map = &map_access<T>::ops};
         } else {
-            static_assert(never<T>, "keel: the keys of a described map are std::string");
+            static_assert(never<T>, "keel: the keys of a described map must be std::string");
         }
     } else if constexpr (owner_like<T>) {
         return {.kind = kind, .element = &type_for<typename T::element_type>, .nullable = &owner_access<T>::ops};
@@ -256,7 +256,7 @@ constexpr type_table make_type() noexcept {
         if constexpr (described<T>) {
             return {.kind = kind, .size = sizeof(T), .fields = &struct_table_of<T>};
         } else {
-            static_assert(never<T>, "keel: this type has no description: add KEEL_DESCRIBE(type, members...) after it");
+            static_assert(never<T>, "keel: this type is not described: add KEEL_DESCRIBE(type, members...) after it");
         }
     } else if constexpr (kind >= shape::nullable && kind <= shape::variant) {
         type_table made = standard<T>::make();
@@ -280,7 +280,7 @@ bool as_made(const void* member) noexcept {
     return *static_cast<const content*>(member) == made;
 }
 
-/// Shapes that can be empty, or be as a new struct has them.
+/// Shapes that omit_empty supports.
 constexpr bool may_be_omitted(shape s) noexcept {
     return s != shape::object && s != shape::self && s != shape::array && s != shape::variant && s != shape::nullable &&
            s != shape::null;
@@ -314,24 +314,24 @@ constexpr field make_field(const char* name, const Options&... options) {
         static_assert(never<Struct>, "keel: only data members can be described");
         return {};
     } else if constexpr (std::is_const_v<content>) {
-        static_assert(never<Struct>, "keel: a const member cannot be decoded, so it cannot be described");
+        static_assert(never<Struct>, "keel: const members cannot be described: decode could not set them");
         return {};
     } else {
         constexpr shape kind = shape_within<content>();
         static_assert(!has_option<number_option, Options...> || kind == shape::integer || kind == shape::real,
-                      "keel: minimum and maximum are for numbers");
+                      "keel: minimum and maximum apply to numbers only");
         static_assert(
             !(has_option<length_option, Options...> || has_option<string_option, Options...>) || kind == shape::string,
-            "keel: min_length, max_length, format and pattern are for strings");
+            "keel: min_length, max_length, format and pattern apply to strings only");
         static_assert(!has_option<items_option, Options...> || kind == shape::list || kind == shape::bits,
-                      "keel: min_items and max_items are for lists");
+                      "keel: min_items and max_items apply to lists only");
         static_assert(!has_option<one_or_many_option, Options...> || shape_of<content>() == shape::list,
-                      "keel: one_or_many is for std::vector");
+                      "keel: one_or_many applies to std::vector only");
         static_assert(!has_option<omit_empty_option, Options...> || may_be_omitted(shape_of<content>()),
-                      "keel: omit_empty is for texts, lists, maps, json::value, enums, numbers and bool; an empty "
-                      "std::optional is left out anyway");
+                      "keel: omit_empty applies to strings, lists, maps, json::value, enums, numbers and bool only; an "
+                      "empty std::optional is always omitted");
         static_assert(!has_option<rest_option, Options...> || std::is_same_v<content, json::value>,
-                      "keel: rest is for a json::value, which collects the unknown members");
+                      "keel: rest applies to a json::value only, which collects the unknown members");
         field made{.wire = name, .type = &type_for<content>, .reach = &reach<Struct, Member>, .notes = {}};
         (apply(made.notes, options), ...);
         if (!made.notes.wire.empty()) made.wire = made.notes.wire;
@@ -347,7 +347,7 @@ constexpr field make_field(const char* name, const Options&... options) {
 
 template <class... Fields>
 constexpr std::array<field, sizeof...(Fields)> make_fields(const Fields&... fields) {
-    static_assert(sizeof...(Fields) <= 64, "keel: a described struct has at most 64 members");
+    static_assert(sizeof...(Fields) <= 64, "keel: a described struct can have at most 64 members");
     return {fields...};
 }
 
