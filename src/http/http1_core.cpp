@@ -37,23 +37,27 @@ void http1_core::on_input(std::string_view bytes) {
     }
     if (buffer_at_ > buffer_.size() / 2) buffer_.erase(0, std::exchange(buffer_at_, 0));
     buffer_ += bytes;
-    // Room for one request behind the one that is being answered. More stays in the system's buffers, unless we must see
-    // when the client ends its output: that comes after everything it has sent.
-    if (buffered() < limits_.reader.max_head + limits_.reader.max_body || input_ != input::open) return;
-    if (planted::is(planted::never_paused)) return;
-    if (responder_ == responder::cancelled_by_half_close) return close();
-    input_ = input::paused;
-    decided_ = action::pause_input;
+    limit_buffer();
+}
+
+// Room for one request behind the one that is being answered. More stays in the system's buffers, unless we must see when
+// the client ends its output: that comes after everything it has sent.
+void http1_core::limit_buffer() {
+    const bool over = buffered() >= limits_.reader.max_head + limits_.reader.max_body;
+    if (input_ == input::open && over && !planted::is(planted::never_paused)) {
+        if (responder_ == responder::cancelled_by_half_close) return close();
+        input_ = input::paused;
+        decided_ = action::pause_input;
+    } else if (input_ == input::paused && !over && !planted::is(planted::never_resumed)) {
+        input_ = input::open;
+        decided_ = action::resume_input;
+    }
 }
 
 void http1_core::on_continue() {
     if (turn_ != turn::scheduled) return;
     turn_ = turn::none;
     if (phase_ != phase::reading || full()) return;
-    if (input_ == input::paused && !planted::is(planted::never_resumed)) {
-        input_ = input::open;
-        decided_ = action::resume_input;
-    }
     input_text_ = std::string_view(buffer_).substr(buffer_at_);
     turn_ = turn::running;
 }
@@ -107,6 +111,7 @@ void http1_core::end_turn() {
     } else {
         buffer_ = rest;
     }
+    limit_buffer();
     if (answering()) {
         reader_.release_memory();
         // A dispatch that neither responded nor announced a response would leave the client waiting forever.
@@ -139,7 +144,6 @@ void http1_core::on_input_end() {
             // Buffered requests are still answered. Nothing of an incomplete request is kept (E14).
             if (buffered() == 0 || planted::is(planted::half_close_drops_requests)) phase_ = phase::finishing;
             break;
-        case phase::refusing: phase_ = phase::finishing; break;
         case phase::lingering: close(); break;
         default: break;
     }
@@ -179,6 +183,9 @@ http1_core::action http1_core::next_output(time_point now) {
     if (waiting() > 0 && !(planted::is(planted::closed_before_written) && phase_ == phase::finishing)) {
         if (!blocked_) return action::write;
     } else if (phase_ == phase::finishing) {
+        close();
+        return take_decided();
+    } else if (phase_ == phase::refusing && input_ == input::ended) {
         close();
         return take_decided();
     } else if (phase_ == phase::refusing) {
@@ -305,7 +312,9 @@ void http1_core::complete_response(time_point now) {
     if (turn_ == turn::running) return;  // end_turn() does the rest; the application may still look at the request
     reader_.next();
     if (phase_ == phase::reading && input_ == input::ended && buffered() == 0) phase_ = phase::finishing;
-    if (phase_ != phase::reading) drop_buffer();
+    if (phase_ == phase::reading) return;
+    drop_buffer();
+    limit_buffer();
 }
 
 // ---- time ----

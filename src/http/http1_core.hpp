@@ -152,6 +152,7 @@ private:
     bool keeps_alive() noexcept;
     void complete_response(time_point now);
     void drop_buffer();
+    void limit_buffer();
     bool chunked() const noexcept { return minor_ >= 1; }
     bool full() const noexcept;
 
