@@ -11,8 +11,6 @@ function(keel_library name)
         keel_${name}
         PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>
         PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    # Boost is ours alone: an installed Keel must not ask its user for it.
-    target_link_libraries(keel_${name} PRIVATE $<BUILD_INTERFACE:Boost::headers>)
     # A plugin (of a database, an editor, a game) is a shared library, and must be able to contain Keel.
     set_target_properties(keel_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON
                                                   CXX_EXTENSIONS OFF)

@@ -203,8 +203,9 @@ head_error parse_request_line(const char*& at, const char* end, request& r) noex
     r.method = between(at, stop);
     at = stop + 1;
     stop = skip_target(at, end);
-    if (stop == at || stop == end || *stop == '\r') return head_error::request_line;
+    if (stop == end || *stop == '\r') return head_error::request_line;
     if (*stop != ' ') return head_error::target;
+    if (stop == at) return head_error::request_line;
     r.target = between(at, stop);
     at = stop + 1;
 

@@ -93,6 +93,9 @@ def main():
     call(program)
     if args.way == "find_package":
         call(program.parent / "consumer_of_core")
+        with_asio = program.parent / "consumer_of_asio"
+        if with_asio.exists():
+            run(with_asio)
 
 
 main()

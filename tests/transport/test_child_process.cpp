@@ -56,7 +56,7 @@ bool has_no_children() { return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno =
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("G6: a polite child ends when its input does", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("G6: a polite child ends when its input does", On, KEEL_TEST_LOOPS) {
     shell<On> c("cat");
     CHECK(c.started.wire->write("hello\n").bytes == 6);
     c.until_said("hello\n");
@@ -65,8 +65,8 @@ TEST_CASE_TEMPLATE("G6: a polite child ends when its input does", On, on_epoll, 
     CHECK(has_no_children());
 }
 
-TEST_CASE_TEMPLATE("G6: a child that ignores the end of its input gets SIGTERM, its whole group with it", On, on_epoll,
-                   on_asio) {
+TEST_CASE_TEMPLATE("G6: a child that ignores the end of its input gets SIGTERM, its whole group with it", On,
+                   KEEL_TEST_LOOPS) {
     shell<On> c("sleep 3600 & echo ready; wait; sleep 3600", 10ms);
     c.until_said("ready\n");
     CHECK(c.close().text() == "was ended by signal 15");
@@ -217,13 +217,14 @@ TEST_CASE("a child gets its environment, its folder and the usual signals") {
     on.until([&] { return end.has_value(); });
 }
 
-TEST_CASE("G6, G7: a child whose loop ends first is ended with it, whichever comes first") {
+TEST_CASE_TEMPLATE("G6, G7: a child whose loop ends first is ended with it, whichever comes first", On,
+                   KEEL_TEST_LOOPS) {
     std::size_t before = open_descriptors();
     for (bool wire_first : {true, false}) {
         started_child c;
         recorder heard;
         {
-            on_asio on;
+            On on;
             child_options options;
             options.limits.child_exit = 1h;
             c = start_child(on.loop(), {.command = "sh", .arguments = {"-c", "exec sleep 3600"}}, options);

@@ -44,7 +44,7 @@ struct socketed {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("a message may be split at every byte", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("a message may be split at every byte", On, KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
     t.wire->start(t.heard);
     std::string message = R"({"jsonrpc":"2.0","id":1,"method":"ping"})"
@@ -61,7 +61,7 @@ TEST_CASE_TEMPLATE("a message may be split at every byte", On, on_epoll, on_asio
     CHECK(t.heard.input == expected);
 }
 
-TEST_CASE_TEMPLATE("thousands of messages are one read", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("thousands of messages are one read", On, KEEL_TEST_LOOPS) {
     piped<On> t;
     std::string all;
     for (int i = 0; i < 3000; ++i) all += "{\"id\":" + std::to_string(i) + "}\n";
@@ -73,8 +73,8 @@ TEST_CASE_TEMPLATE("thousands of messages are one read", On, on_epoll, on_asio) 
     CHECK(t.heard.input == all);
 }
 
-TEST_CASE_TEMPLATE("C1: the end of input is told once, after everything before it; output still works", On, on_epoll,
-                   on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("C1: the end of input is told once, after everything before it; output still works", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
     t.wire->start(t.heard);
     write_all(t.in.from.get(), "last words");
@@ -87,8 +87,8 @@ TEST_CASE_TEMPLATE("C1: the end of input is told once, after everything before i
     CHECK(t.heard.failures == 0);
 }
 
-TEST_CASE_TEMPLATE("C7: a reader that goes away is noticed without writing, also while reading is paused", On, on_epoll,
-                   on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("C7: a reader that goes away is noticed without writing, also while reading is paused", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
     t.wire->start(t.heard);
     SUBCASE("reading") {}
@@ -106,8 +106,7 @@ TEST_CASE_TEMPLATE("C7: a reader that goes away is noticed without writing, also
     CHECK(t.heard.failures == 1);
 }
 
-TEST_CASE_TEMPLATE("C7: a peer that closes its socket is noticed without writing", On, on_epoll, on_asio,
-                   on_asio_strand) {
+TEST_CASE_TEMPLATE("C7: a peer that closes its socket is noticed without writing", On, KEEL_TEST_LOOPS_AND_STRAND) {
     socketed<On> t;
     t.wire->start(t.heard);
     SUBCASE("reading: first everything it said, then the end") {
@@ -126,8 +125,7 @@ TEST_CASE_TEMPLATE("C7: a peer that closes its socket is noticed without writing
     CHECK(t.heard.failures == 1);
 }
 
-TEST_CASE_TEMPLATE("a peer that only stops sending on its socket still gets answers", On, on_epoll, on_asio,
-                   on_asio_strand) {
+TEST_CASE_TEMPLATE("a peer that only stops sending on its socket still gets answers", On, KEEL_TEST_LOOPS_AND_STRAND) {
     socketed<On> t;
     t.wire->start(t.heard);
     write_all(t.ends.theirs.get(), "question");
@@ -141,7 +139,7 @@ TEST_CASE_TEMPLATE("a peer that only stops sending on its socket still gets answ
     CHECK(read_all(t.ends.theirs.get()).empty());
 }
 
-TEST_CASE_TEMPLATE("C6: a failed write is told by write itself, and nothing works afterwards", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("C6: a failed write is told by write itself, and nothing works afterwards", On, KEEL_TEST_LOOPS) {
     piped<On> t;
     t.wire->start(t.heard);
     t.out.to.reset();
@@ -155,8 +153,8 @@ TEST_CASE_TEMPLATE("C6: a failed write is told by write itself, and nothing work
     CHECK(!t.wire->write("again").failure.empty());
 }
 
-TEST_CASE_TEMPLATE("a write takes what the system takes and goes on when there is room, byte for byte", On, on_epoll,
-                   on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("a write takes what the system takes and goes on when there is room, byte for byte", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     auto check = [](auto& t, int read_end) {
         std::string all;
         for (int i = 0; all.size() < 2'000'000; ++i) all += std::to_string(i) + '\n';
@@ -195,7 +193,7 @@ TEST_CASE_TEMPLATE("a write takes what the system takes and goes on when there i
     }
 }
 
-TEST_CASE_TEMPLATE("pausing leaves input where it is, resuming goes on", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("pausing leaves input where it is, resuming goes on", On, KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
     t.wire->start(t.heard);
     t.heard.when_input = [&] { t.wire->pause(); };
@@ -214,8 +212,8 @@ TEST_CASE_TEMPLATE("pausing leaves input where it is, resuming goes on", On, on_
     t.on.until([&] { return t.heard.ended; });
 }
 
-TEST_CASE_TEMPLATE("a connection may be closed or destroyed inside any call to its listener", On, on_epoll, on_asio,
-                   on_asio_strand) {
+TEST_CASE_TEMPLATE("a connection may be closed or destroyed inside any call to its listener", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     for (bool destroy : {false, true}) {
         CAPTURE(destroy);
         auto leave = [&](auto& t) {
@@ -267,7 +265,7 @@ TEST_CASE_TEMPLATE("a connection may be closed or destroyed inside any call to i
     }
 }
 
-TEST_CASE_TEMPLATE("what was written before close is delivered, and then the end", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("what was written before close is delivered, and then the end", On, KEEL_TEST_LOOPS) {
     SUBCASE("pipe") {
         piped<On> t;
         t.wire->start(t.heard);
@@ -287,8 +285,8 @@ TEST_CASE_TEMPLATE("what was written before close is delivered, and then the end
     }
 }
 
-TEST_CASE_TEMPLATE("a connection that was never started, and one whose loop has ended, close quietly", On, on_epoll,
-                   on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("a connection that was never started, and one whose loop has ended, close quietly", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     std::size_t before = open_descriptors();
     {
         piped<On> unstarted;
@@ -302,7 +300,7 @@ TEST_CASE_TEMPLATE("a connection that was never started, and one whose loop has 
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE_TEMPLATE("files are read in turns of their own and written at once", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("files are read in turns of their own and written at once", On, KEEL_TEST_LOOPS) {
     scratch_folder folder;
     std::string content;
     for (int i = 0; content.size() < 300'000; ++i) content += std::to_string(i) + '\n';

@@ -81,7 +81,7 @@ TEST_CASE("HOST:PORT is read, and what is wrong with it is said") {
     }
 }
 
-TEST_CASE_TEMPLATE("peers talk over TCP, on a port that the system chose", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("peers talk over TCP, on a port that the system chose", On, KEEL_TEST_LOOPS_AND_STRAND) {
     for (const char* address : {"127.0.0.1:0", "[::1]:0", "localhost:0"}) {
         CAPTURE(address);
         On on;
@@ -100,7 +100,7 @@ TEST_CASE_TEMPLATE("peers talk over TCP, on a port that the system chose", On, o
 }
 
 TEST_CASE_TEMPLATE("peers talk over a Unix socket that only its owner can open, and that is removed at the end", On,
-                   on_epoll, on_asio, on_asio_strand) {
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     scratch_folder folder;
     std::string path = folder.file("socket");
     On on;
@@ -234,8 +234,8 @@ TEST_CASE("a connect that is cancelled ends at once") {
     CHECK(cancelled_count > 0);
 }
 
-TEST_CASE_TEMPLATE("J4: no more connections than allowed; the next peer is served when one has gone", On, on_epoll,
-                   on_asio) {
+TEST_CASE_TEMPLATE("J4: no more connections than allowed; the next peer is served when one has gone", On,
+                   KEEL_TEST_LOOPS) {
     scratch_folder folder;
     On on;
     accepted_list accepted;
@@ -269,7 +269,7 @@ TEST_CASE("a listener may be destroyed by what it calls") {
 }
 
 TEST_CASE_TEMPLATE("a listener that runs out of descriptors waits a moment, without spinning, and goes on", On,
-                   on_epoll, on_asio) {
+                   KEEL_TEST_LOOPS) {
     child_process child([] {
         scratch_folder folder;
         On on;
