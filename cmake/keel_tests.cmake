@@ -199,10 +199,14 @@ if(header_sources)
 endif()
 
 # Folders that promise no I/O include no Asio; heavy libraries appear in no public header.
+set(without_asio)
+if(NOT TARGET keel_asio)
+    set(without_asio --without-asio)
+endif()
 keel_python_test(
     layers
     SCRIPT tests/headers/check_layers.py
-    ARGS --compiler ${CMAKE_CXX_COMPILER}
+    ARGS --compiler ${CMAKE_CXX_COMPILER} ${without_asio}
     LABELS source)
 
 # What must not compile is a test too: each tests/compile_fail/*.cpp says in "// expect: ..." lines which words the

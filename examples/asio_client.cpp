@@ -32,7 +32,9 @@ int main() {
     boost::asio::io_context io;
     keel::server server({.name = "greeter", .version = "1.0.0"});
     server.add_tool("hello", "Says hello", [] { return "hello from the io_context"; });
-    keel::client client(keel::loop_on(io), server);
+    keel::client_options options;
+    options.about = {.name = "asio-client", .version = "1.0.0"};
+    keel::client client(keel::loop_on(io), server, options);
 
     int status = 0;
     boost::asio::co_spawn(io, in_asio(io, client, server), [&](std::exception_ptr failure) {

@@ -85,9 +85,10 @@ def mentions(file):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--compiler", default="clang++-19")
+    parser.add_argument("--without-asio", action="store_true", help="Boost is not there: leave out <keel/asio.hpp>")
     args = parser.parse_args()
 
-    public = files_in("include/keel")
+    public = [file for file in files_in("include/keel") if not (args.without_asio and file.name == "asio.hpp")]
     files = public + [file for layer in ABOVE for file in files_in(f"src/{layer}")]
     complaints = [line for file in public for line in mentions(file)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
