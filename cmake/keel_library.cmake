@@ -19,8 +19,6 @@ function(keel_library name)
     endif()
     keel_public_properties(keel_${name})
     target_include_directories(keel_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-    # Boost is ours alone: an installed Keel must not ask its user for it.
-    target_link_libraries(keel_${name} PRIVATE $<BUILD_INTERFACE:Boost::headers>)
     # A plugin (of a database, an editor, a game) is a shared library, and must be able to contain Keel without exporting its
     # symbols.
     set_target_properties(

@@ -13,16 +13,21 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_path(KEEL_DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
 
 set(reserved_folders caller compile_fail conformance drive headers install lint subject support)
-set(thread_folders async client client_parts http lifecycle transport server)
+set(thread_folders asio async client client_parts http lifecycle transport server)
 # g++ 12 miscompiles some coroutines, so test the folders with the most of them.
-set(gcc_folders async client lifecycle server)
+set(gcc_folders asio async client lifecycle server)
 
 # Helpers for all tests (tests/support/*.cpp) and doctest's own main.
 file(GLOB support_sources CONFIGURE_DEPENDS tests/support/*.cpp)
 add_library(keel_test_support STATIC EXCLUDE_FROM_ALL tests/main.cpp ${support_sources})
 target_include_directories(keel_test_support PUBLIC tests src)
 target_include_directories(keel_test_support SYSTEM PUBLIC ${KEEL_DOCTEST_INCLUDE_DIR})
-target_link_libraries(keel_test_support PUBLIC keel::keel keel_developer Boost::headers)
+target_link_libraries(keel_test_support PUBLIC keel::keel keel_developer)
+# With keel::asio, tests that need some loop run on its loop too (tests/support/real_loops.hpp).
+if(TARGET keel_asio)
+    target_link_libraries(keel_test_support PUBLIC keel::asio)
+    target_compile_definitions(keel_test_support PUBLIC KEEL_HAVE_ASIO)
+endif()
 set_target_properties(keel_test_support PROPERTIES CXX_EXTENSIONS OFF)
 # Tests are compiled five times and run for seconds, so compile time matters most. The library itself is optimized as
 # usual.
@@ -37,6 +42,9 @@ add_custom_target(keel_gcc_tests)
 
 file(GLOB test_folders CONFIGURE_DEPENDS LIST_DIRECTORIES true RELATIVE ${PROJECT_SOURCE_DIR}/tests tests/*)
 list(REMOVE_ITEM test_folders ${reserved_folders})
+if(NOT TARGET keel_asio)
+    list(REMOVE_ITEM test_folders asio)
+endif()
 set(test_source "_test\\.cpp$")
 foreach(folder IN LISTS test_folders)
     file(GLOB sources CONFIGURE_DEPENDS tests/${folder}/*.cpp)
@@ -79,7 +87,8 @@ add_dependencies(keel_thread_tests test_subject)
 
 # A client that drivers control.
 file(GLOB caller_sources CONFIGURE_DEPENDS tests/caller/*.cpp)
-keel_program(test_caller NAME test-caller SOURCES ${caller_sources} LINK Boost::headers)
+keel_program(test_caller NAME test-caller SOURCES ${caller_sources})
+target_include_directories(test_caller PRIVATE src)
 add_dependencies(keel_unit_tests test_caller)
 add_dependencies(keel_thread_tests test_caller)
 
@@ -93,7 +102,7 @@ if(explorer_sources)
     add_library(keel_explorer OBJECT ${explorer_sources} ${core_sources})
     target_compile_definitions(keel_explorer PUBLIC KEEL_PLANT_BUGS)
     target_include_directories(keel_explorer PUBLIC src tests)
-    target_link_libraries(keel_explorer PUBLIC keel::keel keel_developer Boost::headers)
+    target_link_libraries(keel_explorer PUBLIC keel::keel keel_developer)
     set_target_properties(keel_explorer PROPERTIES CXX_EXTENSIONS OFF)
     keel_program(keel_explore NAME keel-explore SOURCES tests/explore/explore_main.cpp LINK keel_explorer)
     if(TARGET test_explore)
@@ -188,6 +197,9 @@ endforeach()
 
 # Each public header compiles alone.
 file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include include/keel/*.hpp)
+if(NOT TARGET keel_asio)
+    list(REMOVE_ITEM public_headers keel/asio.hpp)
+endif()
 set(header_sources)
 foreach(header IN LISTS public_headers)
     string(MAKE_C_IDENTIFIER ${header} name)
@@ -197,16 +209,23 @@ foreach(header IN LISTS public_headers)
 endforeach()
 if(header_sources)
     add_library(keel_headers_alone OBJECT ${header_sources})
-    target_link_libraries(keel_headers_alone PRIVATE keel::keel keel_developer Boost::headers)
+    target_link_libraries(keel_headers_alone PRIVATE keel::keel keel_developer)
+    if(TARGET keel_asio)
+        target_link_libraries(keel_headers_alone PRIVATE keel::asio)
+    endif()
     set_target_properties(keel_headers_alone PROPERTIES CXX_EXTENSIONS OFF)
 endif()
 
 # Each folder includes only the layers below it; folders without I/O include no Asio; heavy libraries appear in no public
 # header.
+set(without_asio)
+if(NOT TARGET keel_asio)
+    set(without_asio --without-asio)
+endif()
 keel_python_test(
     layers
     SCRIPT tests/headers/check_layers.py
-    ARGS --compiler ${CMAKE_CXX_COMPILER}
+    ARGS --compiler ${CMAKE_CXX_COMPILER} ${without_asio}
     LABELS source)
 keel_python_test(layers-self-test SCRIPT tests/headers/check_layers.py ARGS --self-test LABELS source)
 

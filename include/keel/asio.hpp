@@ -6,7 +6,8 @@
 // - From Asio, run a task with any completion token: co_await keel::spawn(context, work(), boost::asio::use_awaitable);
 // - Run Keel on your own io_context:                 std::shared_ptr<keel::loop> loop = keel::loop_on(context);
 //
-// A program that includes this must be compiled with the Boost the library was compiled with.
+// Needs Boost 1.81 or newer and the library keel::asio (CMake: find_package(keel COMPONENTS asio); pkg-config: keel-asio).
+// A program that includes this must be compiled with the Boost that keel::asio was compiled with.
 
 #include <keel/loop.hpp>
 #include <keel/task.hpp>

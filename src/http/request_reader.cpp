@@ -2,33 +2,15 @@
 
 #include "http/tokens.hpp"
 
-#include <boost/beast/http/basic_parser.hpp>
-
 #include <algorithm>
-#include <cstring>
 #include <functional>
-#include <limits>
 
 namespace keel::inline KEEL_ABI::http {
-
-namespace beast = boost::beast;
 
 namespace {
 
 constexpr std::size_t kept_memory = 64 * 1024;
 constexpr std::uint8_t max_empty_bytes = 8;  // four empty lines: old clients send one after a body
-
-std::string_view standard(beast::string_view text) noexcept { return {text.data(), text.size()}; }
-
-/// "HTTP/2.0" is a version that we do not speak; whatever else Beast calls a bad version is not HTTP at all.
-bool names_another_version(std::string_view head) noexcept {
-    const std::string_view line = head.substr(0, head.find('\r'));
-    if (line.size() < 9) return false;
-    const std::string_view last = line.substr(line.size() - 9);
-    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-    if (!last.starts_with(" HTTP/") || !digit(last[6]) || last[7] != '.' || !digit(last[8])) return false;
-    return !last.ends_with("1.0") && !last.ends_with("1.1");
-}
 
 /// True when every coding of the list is one we know; which of them may stand there is another matter.
 bool knows_codings(std::string_view list) {
@@ -38,101 +20,6 @@ bool knows_codings(std::string_view list) {
 }
 
 }  // namespace
-
-std::string_view request::find(std::string_view lower_case_name) const noexcept {
-    for (const header& each : headers) {
-        if (same_ignoring_case(each.name, lower_case_name)) return each.value;
-    }
-    return {};
-}
-
-std::size_t request::count(std::string_view lower_case_name) const noexcept {
-    std::size_t n = 0;
-    for (const header& each : headers) n += same_ignoring_case(each.name, lower_case_name) ? 1 : 0;
-    return n;
-}
-
-/// Reads the grammar of a head that is complete, and only that: bodies are framed by our own stricter rules.
-class request_reader::head_parser final : public beast::http::basic_parser<true> {
-public:
-    explicit head_parser(request_reader& reader) : reader_(reader) {
-        header_limit(std::numeric_limits<std::uint32_t>::max());  // find_head_end has looked after that
-        body_limit(boost::none);
-        skip(true);
-    }
-
-    std::size_t lengths = 0;
-    std::size_t codings = 0;
-    std::size_t hosts = 0;
-    bool plain_length = true;  // digits alone, not a list of equal numbers
-    std::string_view coding;
-    std::string_view expectation;
-    std::string_view host;
-
-private:
-    using error_code = beast::error_code;
-    using string_view = beast::string_view;
-    using field = beast::http::field;
-
-    void on_request_impl(beast::http::verb, string_view method, string_view target, int version, error_code&) override {
-        reader_.request_.method = standard(method);
-        reader_.request_.target = standard(target);
-        reader_.request_.minor = static_cast<unsigned>(version - 10);
-    }
-    void on_field_impl(field name, string_view text, string_view value, error_code&) override {
-        reader_.headers_.push_back({standard(text), standard(value)});
-        switch (name) {
-            case field::content_length:
-                ++lengths;
-                for (char c : value) plain_length = plain_length && c >= '0' && c <= '9';
-                break;
-            case field::transfer_encoding:
-                ++codings;
-                coding = standard(value);
-                break;
-            case field::host:
-                ++hosts;
-                host = standard(value);
-                break;
-            case field::expect: expectation = standard(value); break;
-            case field::authorization: note(known::authorization); break;
-            case field::content_type: note(known::content_type); break;
-            case field::origin: note(known::origin); break;
-            case field::unknown: note_unknown(standard(text)); break;
-            default: break;
-        }
-    }
-
-    void note(known which) noexcept {
-        request::place& p = reader_.request_.places[static_cast<std::size_t>(which)];
-        if (p.count++ == 0) p.first = static_cast<std::uint32_t>(reader_.headers_.size());
-    }
-    // Those that Beast has no name for. They differ in length.
-    void note_unknown(std::string_view name) noexcept {
-        switch (name.size()) {
-            case 8: return note_if(name, "mcp-name", known::mcp_name);
-            case 10: return note_if(name, "mcp-method", known::mcp_method);
-            case 13: return note_if(name, "last-event-id", known::last_event_id);
-            case 14: return note_if(name, "mcp-session-id", known::mcp_session_id);
-            case 20: return note_if(name, "mcp-protocol-version", known::mcp_protocol_version);
-            default: return;
-        }
-    }
-    void note_if(std::string_view name, std::string_view wanted, known which) noexcept {
-        if (same_ignoring_case(name, wanted)) note(which);
-    }
-    void on_header_impl(error_code&) override {}
-    void on_finish_impl(error_code&) override {}
-
-    // Never called: Beast sees no body.
-    void on_response_impl(int, string_view, int, error_code&) override {}
-    void on_body_init_impl(const boost::optional<std::uint64_t>&, error_code&) override {}
-    std::size_t on_body_impl(string_view body, error_code&) override { return body.size(); }
-    void on_chunk_header_impl(std::uint64_t, string_view, error_code&) override {}
-    std::size_t on_chunk_body_impl(std::uint64_t, string_view body, error_code&) override { return body.size(); }
-
-    request_reader& reader_;
-};
 
 request_reader::request_reader(const reader_limits& limits)
     : limits_(limits), chunks_({.max_body = limits.max_body,
@@ -202,23 +89,14 @@ std::size_t request_reader::take_head(std::string_view bytes) {
     return taken + end - before;
 }
 
-/// How long the head is, or 0 as long as its end has not come. Goes on where it stopped the last time.
+/// The size of the head, or 0 until its end has come. Continues where the last call stopped.
 std::size_t request_reader::find_head_end(std::string_view text) {
-    const std::size_t available = std::min(text.size(), limits_.max_head);
-    while (scanned_ < available) {
-        const void* found = std::memchr(text.data() + scanned_, '\n', available - scanned_);
-        if (found == nullptr) {
-            scanned_ = available;
-            break;
-        }
-        const std::size_t lf = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-        scanned_ = lf + 1;
-        if (lf == line_start_ || text[lf - 1] != '\r') {
-            refuse(400, "a line ends with LF alone");
-            return 0;
-        }
-        if (lf - 1 == line_start_) return scanned_;
-        if (lines_ > 0 && (text[line_start_] == ' ' || text[line_start_] == '\t')) {
+    using event = head_end_finder::event;
+    const std::string_view available = text.substr(0, limits_.max_head);
+    event e = end_finder_.next(available);
+    for (; e == event::line; e = end_finder_.next(available)) {
+        const char first = text[end_finder_.line_start()];
+        if (lines_ > 0 && (first == ' ' || first == '\t')) {
             refuse(400, "a header is folded");
             return 0;
         }
@@ -227,9 +105,11 @@ std::size_t request_reader::find_head_end(std::string_view text) {
             return 0;
         }
         ++lines_;
-        line_start_ = scanned_;
     }
-    if (scanned_ >= limits_.max_head) {
+    if (e == event::end) return end_finder_.scanned();
+    if (e == event::bare_lf) {
+        refuse(400, "a line ends with LF alone");
+    } else if (available.size() == limits_.max_head) {
         if (lines_ == 0) refuse(414, "the request target is too long");
         else refuse(431, "the head is too large");
     }
@@ -238,55 +118,55 @@ std::size_t request_reader::find_head_end(std::string_view text) {
 
 void request_reader::parse_head(std::string_view text) {
     head_text_ = text;
-    head_parser parser(*this);
-    beast::error_code error;
-    parser.put({text.data(), text.size()}, error);
-    if (error || !parser.is_header_done()) {
-        if (error == beast::http::error::bad_version && names_another_version(text))
-            return refuse(505, "HTTP/1.0 or HTTP/1.1 please");
-        return refuse(400, "malformed request");
-    }
+    body_headers body;
+    if (const head_error error = parse_request_head(text, request_, headers_, body); error != head_error::none)
+        return refuse_head(error);
     request_.headers = headers_;
-    request_.keep_alive = parser.keep_alive();
-    request_.host = parser.host;
     if (!split_target()) return;
-    if (parser.hosts > 1) return refuse(400, "more than one Host");
-    if (parser.hosts == 0 && request_.minor == 1) return refuse(400, "Host is missing");
+    if (body.hosts > 1) return refuse(400, "more than one Host");
+    if (body.hosts == 0 && request_.minor == 1) return refuse(400, "Host is missing");
 
-    if (parser.codings > 0) {
-        if (!knows_codings(parser.coding)) return refuse(501, "unknown transfer coding");
-        if (parser.codings > 1 || !same_ignoring_case(parser.coding, "chunked"))
-            return refuse(400, "bad Transfer-Encoding");
-        // Beast refuses this too, today.
-        if (parser.lengths > 0) return refuse(400, "both Transfer-Encoding and Content-Length");
+    if (body.codings > 0) {
+        if (body.lengths > 0) return refuse(400, "both Transfer-Encoding and Content-Length");
+        if (body.codings > 1) return refuse(400, "more than one Transfer-Encoding");
+        if (!knows_codings(body.coding)) return refuse(501, "unknown transfer coding");
+        if (!same_ignoring_case(body.coding, "chunked")) return refuse(400, "invalid Transfer-Encoding");
         if (request_.minor == 0) return refuse(400, "Transfer-Encoding in HTTP/1.0");
         framing_ = framing::chunked;
-    } else if (parser.lengths > 0) {
-        if (parser.lengths > 1 || !parser.plain_length) return refuse(400, "more than one Content-Length");
-        remaining_ = *parser.content_length();
+    } else if (body.lengths > 0) {
+        if (body.lengths > 1) return refuse(400, "more than one Content-Length");
+        remaining_ = body.length;
         if (remaining_ > limits_.max_body) return refuse(413, "the body is too large");
         if (remaining_ > 0) framing_ = framing::sized;
     }
-    const bool expects = parser.expectation.data() != nullptr;
-    if (expects && !same_ignoring_case(parser.expectation, "100-continue")) return refuse(417, "unknown expectation");
+    const bool expects = body.expectation.data() != nullptr;
+    if (expects && !same_ignoring_case(body.expectation, "100-continue")) return refuse(417, "unknown expectation");
     request_.has_body = framing_ != framing::none;
     wants_continue_ = expects && request_.has_body && request_.minor == 1;
     state_ = request_.has_body ? state::body : state::complete;
+}
+
+void request_reader::refuse_head(head_error why) {
+    switch (why) {
+        case head_error::version: return refuse(505, "unsupported HTTP version: use HTTP/1.1 or HTTP/1.0");
+        case head_error::target: return refuse(400, "invalid request target");
+        case head_error::header: return refuse(400, "invalid header line");
+        case head_error::length: return refuse(400, "invalid Content-Length");
+        case head_error::connection: return refuse(400, "invalid Connection header");
+        default: return refuse(400, "invalid request line");
+    }
 }
 
 /// Origin form ("/mcp?x") or absolute form ("http://host/mcp?x"). The others are for proxies.
 bool request_reader::split_target() {
     std::string_view target = request_.target;
     const auto bad = [&] {
-        refuse(400, "bad request target");
+        refuse(400, "invalid request target");
         return false;
     };
     if (target.size() > limits_.max_target) {
         refuse(414, "the request target is too long");
         return false;
-    }
-    for (char c : target) {
-        if (c <= 0x20 || c >= 0x7f || c == '#') return bad();  // char is signed or not: both ways beyond ASCII is out
     }
     if (!target.starts_with('/')) {
         const std::size_t colon = target.find("://");
@@ -397,7 +277,8 @@ void request_reader::next() {
     if (kept_body_.capacity() > kept_memory) std::string().swap(kept_body_);
     if (kept_head_.capacity() > kept_memory) std::string().swap(kept_head_);
     refusal_ = {};
-    scanned_ = line_start_ = lines_ = 0;
+    end_finder_ = {};
+    lines_ = 0;
     remaining_ = 0;
     chunks_.start();
     state_ = state::head;

@@ -3,11 +3,10 @@
 // HTTP/1.0 and 1.1 requests out of bytes, however they are cut. No I/O: whoever owns the socket feeds what it has read.
 
 #include "http/chunk_reader.hpp"
+#include "http/head_parser.hpp"
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,53 +18,6 @@ struct reader_limits {
     std::size_t max_target = 8 * 1024;
     std::size_t max_headers = 100;
     std::size_t max_body = 4 * 1024 * 1024;
-};
-
-struct header {
-    std::string_view name;
-    std::string_view value;  // without the white space around it
-};
-
-/// Headers that are asked for with every request: found once, while reading.
-enum class known : std::uint8_t {
-    authorization,
-    content_type,
-    last_event_id,
-    mcp_method,
-    mcp_name,
-    mcp_protocol_version,
-    mcp_session_id,
-    origin,
-};
-inline constexpr std::size_t known_count = 8;
-
-/// Views are good until the next call of the reader that gave it, and only as long as the bytes it was fed.
-struct request {
-    std::string_view method;
-    std::string_view target;  // as it was sent
-    std::string_view path;    // of the target, without '?' and what follows
-    std::string_view query;   // without the '?'
-    std::string_view host;    // of an absolute target, else the header Host; with the port; data() == nullptr: none
-    unsigned minor = 1;       // HTTP/1.minor
-    bool keep_alive = true;
-    bool has_body = false;
-    std::span<const header> headers = {};
-    std::string_view body;
-    struct place {
-        std::uint32_t first = 0;  // in headers, counted from 1
-        std::uint32_t count = 0;
-    };
-    std::array<place, known_count> places = {};
-
-    /// The first value, or a view whose data() is nullptr.
-    std::string_view get(known which) const noexcept {
-        const place& p = places[static_cast<std::size_t>(which)];
-        return p.count > 0 ? headers[p.first - 1].value : std::string_view();
-    }
-    std::size_t count(known which) const noexcept { return places[static_cast<std::size_t>(which)].count; }
-    /// The first value of that name, or a view whose data() is nullptr.
-    std::string_view find(std::string_view lower_case_name) const noexcept;
-    std::size_t count(std::string_view lower_case_name) const noexcept;
 };
 
 /// Reads one request after the other. What servers in a chain may understand differently is refused rather than
@@ -120,6 +72,7 @@ private:
     std::size_t take_head(std::string_view bytes);
     std::size_t find_head_end(std::string_view text);
     void parse_head(std::string_view text);
+    void refuse_head(head_error why);
     bool split_target();
     std::size_t take_sized(std::string_view bytes);
     std::size_t take_chunked(std::string_view bytes);
@@ -127,8 +80,6 @@ private:
     void keep_head();
     void refuse(int status, const char* reason);
     void forget();
-
-    class head_parser;
 
     reader_limits limits_;
     request request_;
@@ -138,8 +89,7 @@ private:
     std::string kept_body_;
     refusal refusal_;
 
-    std::size_t scanned_ = 0;      // of the head
-    std::size_t line_start_ = 0;   // of the line that scanned_ is in
+    head_end_finder end_finder_;
     std::size_t lines_ = 0;        // complete ones, the request line included
     std::uint64_t remaining_ = 0;  // of the body
     chunk_reader chunks_;

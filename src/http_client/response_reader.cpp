@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
 namespace keel::inline KEEL_ABI::http_client {
 
@@ -30,7 +29,8 @@ void response_reader::start(request_kind kind) {
     kept_.clear();
     piece_ = {};
     why_ = "";
-    spent_ = scanned_ = line_start_ = 0;
+    spent_ = 0;
+    end_finder_ = {};
     remaining_ = 0;
     chunks_.start();
     status_ = 0;
@@ -117,7 +117,7 @@ response_reader::event response_reader::take_head(std::string_view& bytes) {
         kept_.clear();
         if (status_ >= 200) return event::head;
         spent_ += end;  // an interim response: the real one follows
-        scanned_ = line_start_ = 0;
+        end_finder_ = {};
         clear_headers();
     }
     return event::more;
@@ -136,37 +136,33 @@ std::size_t response_reader::find_head_end(std::string_view text) {
         refuse("not an HTTP/1 response");
         return 0;
     }
-    const std::size_t available = std::min(text.size(), bound);
-    while (scanned_ < available) {
-        const void* found = std::memchr(text.data() + scanned_, '\n', available - scanned_);
-        if (found == nullptr) {
-            scanned_ = available;
-            break;
-        }
-        const std::size_t lf = static_cast<std::size_t>(static_cast<const char*>(found) - text.data());
-        scanned_ = lf + 1;
-        if (lf == line_start_ || text[lf - 1] != '\r') {
-            refuse("a line of the head ends with LF alone");
-            return 0;
-        }
-        if (lf - 1 == line_start_) return scanned_;
-        line_start_ = scanned_;
-    }
-    if (scanned_ >= bound) refuse("the head of the response is too large");
+    using event = head_end_finder::event;
+    const std::string_view available = text.substr(0, bound);
+    event e = end_finder_.next(available);
+    while (e == event::line) e = end_finder_.next(available);
+    if (e == event::end) return end_finder_.scanned();
+    if (e == event::bare_lf) refuse("a line of the head ends with LF alone");
+    else if (available.size() == bound) refuse("the head of the response is too large");
     return 0;
 }
 
 bool response_reader::parse_head(std::string_view text) {
-    std::size_t end = text.find('\r');
-    if (text[end + 1] != '\n') return refuse("a line of the head contains CR");
-    if (!parse_status_line(text.substr(0, end))) return false;
-    while (true) {
-        text.remove_prefix(end + 2);
-        end = text.find('\r');
-        if (text[end + 1] != '\n') return refuse("a line of the head contains CR");
-        if (end == 0) break;
+    const std::size_t line = text.find('\r');
+    if (text[line + 1] != '\n') return refuse("a line of the head contains CR");
+    if (!parse_status_line(text.substr(0, line))) return false;
+    const char* at = text.data() + line + 2;
+    const char* end = text.data() + text.size();
+    while (end - at > 2) {  // the empty line is left
         if (headers_.size() == max_headers) return refuse("too many headers");
-        if (!parse_header(text.substr(0, end))) return false;
+        if (*at == ' ' || *at == '\t') return refuse("a header is folded");
+        header h;
+        switch (parse_header_line(at, end, h)) {
+            case line_error::none: break;
+            case line_error::name: return refuse("a bad header");
+            case line_error::control: return refuse("a control character in a header");
+            case line_error::bare_cr: return refuse("a line of the head contains CR");
+        }
+        if (!add_header(h.name, h.value)) return false;
     }
     return decide_body();
 }
@@ -185,14 +181,7 @@ bool response_reader::parse_status_line(std::string_view line) {
     return true;
 }
 
-bool response_reader::parse_header(std::string_view line) {
-    if (line.front() == ' ' || line.front() == '\t') return refuse("a header is folded");
-    std::size_t colon = 0;
-    while (colon != line.size() && http::is_token_char(line[colon])) ++colon;
-    if (colon == 0 || colon == line.size() || line[colon] != ':') return refuse("a bad header");
-    const std::string_view value = http::trim(line.substr(colon + 1));
-    if (!http::is_field_text(value)) return refuse("a control character in a header");
-
+bool response_reader::add_header(std::string_view sent_name, std::string_view value) {
     const std::size_t index = headers_.size();
     headers_.emplace_back();
     auto& [name, kept_value] = headers_.back();
@@ -200,7 +189,7 @@ bool response_reader::parse_header(std::string_view line) {
         name.swap(spare_[index].first);
         kept_value.swap(spare_[index].second);
     }
-    name.assign(line.substr(0, colon));
+    name.assign(sent_name);
     for (char& c : name) c = http::lower(c);
     kept_value.assign(value);
     return note_header(name, value);

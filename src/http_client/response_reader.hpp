@@ -3,6 +3,7 @@
 // HTTP/1.0 and 1.1 responses out of bytes, however they are cut. No I/O: whoever owns the socket feeds what it has read.
 
 #include "http/chunk_reader.hpp"
+#include "http/head_parser.hpp"
 #include "http_client/transfer.hpp"
 
 #include <chrono>
@@ -67,7 +68,7 @@ private:
     std::size_t find_head_end(std::string_view text);
     bool parse_head(std::string_view text);
     bool parse_status_line(std::string_view line);
-    bool parse_header(std::string_view line);
+    bool add_header(std::string_view name, std::string_view value);
     bool note_header(std::string_view name, std::string_view value);
     bool note_length(std::string_view value);
     bool decide_body();
@@ -85,9 +86,8 @@ private:
     const char* why_ = "";
     std::optional<std::chrono::seconds> idle_time_;
 
-    std::size_t spent_ = 0;       // bytes of 1xx before this head: together they are bounded
-    std::size_t scanned_ = 0;     // of the head
-    std::size_t line_start_ = 0;  // of the line that scanned_ is in
+    std::size_t spent_ = 0;  // bytes of 1xx before this head: together they are bounded
+    head_end_finder end_finder_;
     std::uint64_t remaining_ = 0;
     std::uint64_t length_ = 0;
 

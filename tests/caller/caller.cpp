@@ -1,8 +1,5 @@
 #include "caller.hpp"
 
-#include <boost/asio/bind_cancellation_slot.hpp>
-#include <boost/asio/post.hpp>
-
 #include <algorithm>
 #include <cstdio>
 
@@ -150,7 +147,7 @@ void caller::cancel(const json::value& command, std::int64_t n) {
     bool there = found != running_.end();
     if (there) {
         std::shared_ptr<running> record = found->second;  // its end may come at once
-        if (text(command["how"]) == "task") record->cancel.emit(boost::asio::cancellation_type::terminal);
+        if (text(command["how"]) == "task") record->line->stop();
         else record->stop.request_stop();
     }
     say(json::object({{"n", n}, {"kind", "result"}, {"result", there}}));
@@ -164,22 +161,27 @@ void caller::drop(const json::value& command, std::int64_t n) {
     clients_.erase(found);
     droppers_.emplace_back([this, gone = std::move(gone), n]() mutable {
         gone.reset();
-        boost::asio::post(context_, [this, n, id = std::this_thread::get_id()] {
+        loop_->post([this, n, id = std::this_thread::get_id()] {
             auto at = std::find_if(droppers_.begin(), droppers_.end(), [&](auto& t) { return t.get_id() == id; });
             at->join();
             droppers_.erase(at);
             say(json::object({{"n", n}, {"kind", "result"}}));
+            stop_if_idle();
         });
     });
 }
 
 void caller::start(std::int64_t n, task<json::value> work, const std::shared_ptr<running>& record) {
     running_[n] = record;
-    spawn(*loop_, std::move(work),
-          boost::asio::bind_cancellation_slot(record->cancel.slot(),
-                                              [this, n, record](std::exception_ptr failure, json::value result) {
-                                                  tell(n, *record, failure, std::move(result));
-                                              }));
+    record->line.emplace(*loop_);
+    // In a turn of its own: a call that fails at once is told after the command that began it.
+    auto held = std::make_shared<task<json::value>>(std::move(work));
+    loop_->post([this, n, record, held] {
+        detail::start(*record->line, std::move(*held), [this, n, record](detail::outcome<json::value> result) {
+            if (result.index() == 0) tell(n, *record, std::get<0>(result), {});
+            else tell(n, *record, nullptr, std::get<1>(std::move(result)));
+        });
+    });
 }
 
 void caller::tell(std::int64_t n, running& record, const std::exception_ptr& failure, json::value result) {
@@ -194,11 +196,18 @@ void caller::tell(std::int64_t n, running& record, const std::exception_ptr& fai
     shown.set("n", n);
     say(shown);
     running_.erase(n);
+    stop_if_idle();
 }
 
 void caller::end() {
     subscriptions_.clear();
     clients_.clear();
+    ending_ = true;
+    stop_if_idle();
+}
+
+void caller::stop_if_idle() {
+    if (ending_ && running_.empty() && droppers_.empty()) loop_->stop();
 }
 
 }  // namespace keel::caller

@@ -2,15 +2,15 @@
 
 // A program that is a client of anything, driven line by line: see main.cpp for what it understands.
 
-#include <keel/asio.hpp>
-#include <keel/client.hpp>
+#include "async/epoll_loop.hpp"
 
-#include <boost/asio/cancellation_signal.hpp>
-#include <boost/asio/io_context.hpp>
+#include <keel/client.hpp>
+#include <keel/task.hpp>
 
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -36,16 +36,16 @@ task<json::value> make_call(client& c, const std::string& what, const json::valu
 /// Descriptors, children, threads, memory.
 json::value census();
 
-/// Carries the commands out. Everything on the thread that runs the io_context.
+/// Carries the commands out. Everything on the thread that runs the loop.
 class caller {
 public:
-    explicit caller(boost::asio::io_context& context) : context_(context), loop_(loop_on(context)) {}
+    explicit caller(std::shared_ptr<epoll_loop> loop) : loop_(std::move(loop)) {}
     caller(const caller&) = delete;
     caller& operator=(const caller&) = delete;
     ~caller();
 
     void obey(const json::value& command);
-    /// No more commands: everything is given up.
+    /// No more commands: everything is given up, and the loop stops when the last call has ended.
     void end();
     /// A call had two outcomes.
     bool broken() const noexcept { return broken_; }
@@ -53,7 +53,7 @@ public:
 private:
     struct running {
         std::stop_source stop;
-        boost::asio::cancellation_signal cancel;
+        std::optional<detail::activity> line;
         bool ended = false;
     };
 
@@ -66,14 +66,15 @@ private:
     void start(std::int64_t n, task<json::value> work, const std::shared_ptr<running>& record);
     void tell(std::int64_t n, running& record, const std::exception_ptr& failure, json::value result);
     client& named(const json::value& command);
+    void stop_if_idle();
 
-    boost::asio::io_context& context_;
-    std::shared_ptr<loop> loop_;
+    std::shared_ptr<epoll_loop> loop_;
     std::map<std::string, std::unique_ptr<client>, std::less<>> clients_;
     std::map<std::string, std::shared_ptr<subscription>, std::less<>> subscriptions_;
     std::map<std::int64_t, std::shared_ptr<running>> running_;
     std::vector<std::thread> droppers_;  // the end of a client may take its time
     bool broken_ = false;
+    bool ending_ = false;
 };
 
 }  // namespace keel::caller

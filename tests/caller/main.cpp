@@ -17,28 +17,21 @@
 
 #include <keel/transport.hpp>
 
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/post.hpp>
-
 #include <iostream>
 #include <string_view>
 
 namespace {
 
 int drive() {
-    boost::asio::io_context context(1);
-    auto busy = boost::asio::make_work_guard(context);
-    keel::caller::caller caller(context);
+    auto loop = keel::epoll_loop::create();
+    keel::caller::caller caller(loop);
     std::thread commands([&] {
         for (std::string line; std::getline(std::cin, line);) {
-            boost::asio::post(context, [&caller, line] { caller.obey(keel::json::parse(line)); });
+            loop->post([&caller, line] { caller.obey(keel::json::parse(line)); });
         }
-        boost::asio::post(context, [&] {
-            caller.end();
-            busy.reset();
-        });
+        loop->post([&] { caller.end(); });
     });
-    context.run();
+    loop->run();
     commands.join();
     return caller.broken() ? 1 : 0;
 }

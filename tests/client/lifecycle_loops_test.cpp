@@ -7,7 +7,9 @@
 #include "support/manual_loop.hpp"
 #include "support/real_loops.hpp"
 
+#ifdef KEEL_HAVE_ASIO
 #include <keel/asio.hpp>
+#endif
 #include <keel/async.hpp>
 #include <keel/blocking_client.hpp>
 #include <keel/server.hpp>
@@ -126,6 +128,8 @@ TEST_CASE("D1, G4: the loop of a client ends with a call under way: whoever awai
     CHECK(call.times == 1);
 }
 
+#ifdef KEEL_HAVE_ASIO
+
 TEST_CASE("D1, G4: the io_context is destroyed that a call of a client was awaited on: the call is given up") {
     for (bool client_first : {false, true}) {
         CAPTURE(client_first);
@@ -176,6 +180,8 @@ TEST_CASE(
     pair.c.reset();
     CHECK(changes.how_ended() != subscription_end::none);
 }
+
+#endif
 
 TEST_CASE("D16, G4: a question for which no thread is to be had fails; its task can be cancelled ever after") {
     auto loop = std::make_shared<manual_loop>();

@@ -32,6 +32,7 @@ MAY_INCLUDE = {
     "describe": "json",
     "schema": "json",
     "async": "json",
+    "asio": "async",
     "transport": "async",
     "tls": "async transport",
     "rpc": "json async transport",
@@ -49,7 +50,8 @@ OWNERS = {
     "json": "json decode_error",
     "describe": "describe describe/macros describe/options describe/tables describe/types",
     "schema": "schema",
-    "async": "asio async error loop run task",
+    "async": "async error loop run task",
+    "asio": "asio",
     "transport": "child_process connection limits transport",
     "protocol": "asking base64 content log_level prompt sampling trace types types_json",
     "server": "context handler middleware prompt_handler resource server server_health tool",
@@ -310,6 +312,7 @@ def self_test():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compiler", default="clang++-19")
+    parser.add_argument("--without-asio", action="store_true", help="leave out <keel/asio.hpp>: Boost is not installed")
     parser.add_argument("--matrix", action="store_true", help="print the matrix of includes")
     parser.add_argument("--self-test", action="store_true", help="check that the check finds invented errors")
     args = parser.parse_args()
@@ -320,7 +323,7 @@ def main():
     if args.matrix:
         print(layers.matrix())
         return 0
-    public = files_in(ROOT / "include/keel")
+    public = [file for file in files_in(ROOT / "include/keel") if not (args.without_asio and file.name == "asio.hpp")]
     files = public + [file for folder in WITHOUT_IO for file in files_in(ROOT / "src" / folder)]
     complaints = layers.complaints + [line for file in public for line in mentions(file)]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

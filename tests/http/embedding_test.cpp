@@ -2,7 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#ifdef KEEL_HAVE_ASIO
 #include <keel/asio.hpp>
+#endif
 #include <keel/http_server.hpp>
 #include <keel/server.hpp>
 
@@ -172,6 +174,7 @@ TEST_CASE("F6: a handler cannot wait for the server that runs it") {
     web.stop();  // here it may
 }
 
+#ifdef KEEL_HAVE_ASIO
 TEST_CASE("on the caller's io_context") {
     boost::asio::io_context io;
     keel::server s({.name = "embedded", .version = "1"});
@@ -198,3 +201,4 @@ TEST_CASE("on the caller's io_context") {
     runner.join();
     CHECK(call(url, "echo", "late").empty());
 }
+#endif

@@ -68,7 +68,7 @@ int option_of(int socket, int level, int name) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("requests over a socket use one connection again and again", Loop, test::on_epoll, test::on_asio) {
+TEST_CASE_TEMPLATE("requests over a socket use one connection again and again", Loop, KEEL_TEST_LOOPS) {
     world<Loop> w;
     local_server server(w.on.loop(), polite);
     w.open("http://127.0.0.1:" + server.port() + "/mcp");
@@ -181,7 +181,7 @@ TEST_CASE("a cancelled transfer is seen by the server") {
     CHECK(h.outcome.empty());
 }
 
-TEST_CASE_TEMPLATE("https, used again and again", Loop, test::on_epoll, test::on_asio) {
+TEST_CASE_TEMPLATE("https, used again and again", Loop, KEEL_TEST_LOOPS) {
     test::scratch_folder folder;
     const tls::tls_files files = test::make_server_certificate(folder, "DNS:localhost");
     world<Loop> w;
@@ -309,7 +309,7 @@ TEST_CASE("from http to https of the same host, with the whole way") {
 }
 
 TEST_CASE_TEMPLATE("a connection on which only the server speaks finds out that nobody is there any more", Loop,
-                   test::on_epoll, test::on_asio) {
+                   KEEL_TEST_LOOPS) {
     world<Loop> w;
     local_server server(w.on.loop(), [](local_server::visit& v) {
         v.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n");

@@ -260,6 +260,8 @@ def main():
     if args.way == "find_package":
         find_package(args, build, args.stage / "prefix", args.compiler)
         call_all(build)
+        if (build / "consumer_of_asio").exists():
+            run(build / "consumer_of_asio")
     elif args.way == "pkg_config":
         pkg_config(build, args.stage / "prefix", args.compiler)
         call_all(build)

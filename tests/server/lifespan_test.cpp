@@ -2,11 +2,9 @@
 
 #include "feature_server.hpp"
 #include "line_client.hpp"
+#include "support/real_loops.hpp"
 
-#include <keel/asio.hpp>
 #include <keel/transport.hpp>
-
-#include <boost/asio/io_context.hpp>
 
 #include <future>
 #include <latch>
@@ -119,8 +117,8 @@ TEST_CASE("a hook that throws makes the start fail with its words, and undoes th
     CHECK(log == lines{"database opened", "database closed", "cache closed"});
     CHECK(s.address() == "");
 
-    boost::asio::io_context io;
-    auto loop = loop_on(io);
+    test::on_epoll on;
+    auto loop = on.shared;
     auto [ours, theirs] = memory_pair(*loop, *loop);
     std::string said;
     try {
@@ -314,8 +312,8 @@ TEST_CASE("a context that was saved does not keep the state of a server that has
 }
 
 TEST_CASE("G4: a server destroyed while a loop of the caller's still serves stops when the last session there ends") {
-    boost::asio::io_context io;
-    auto loop = loop_on(io);
+    test::on_epoll on;
+    auto loop = on.shared;
     lines log;
     auto [ours, theirs_] = memory_pair(*loop, *loop);
     std::unique_ptr<connection> theirs = std::move(theirs_);
@@ -343,11 +341,11 @@ TEST_CASE("G4: a server destroyed while a loop of the caller's still serves stop
             theirs->start(client);
             theirs->write(modern_call_line("1", "park") + "\n");
         });
-        while (s.health().in_flight == 0) io.run_one();
+        on.until([&] { return s.health().in_flight > 0; });
     }
     CHECK(log == lines{"database opened"});  // its loop has not had its turn
-    io.restart();
-    io.run();
+    on.until([&] { return log.size() >= 4; });
+    on.poll();
     CHECK(log == lines{"database opened", "database in use", "stopped", "database closed"});
 }
 

@@ -1,12 +1,10 @@
 // What the embedding program may do at awkward moments.
 
 #include "line_client.hpp"
+#include "support/real_loops.hpp"
 
-#include <keel/asio.hpp>
 #include <keel/server.hpp>
 #include <keel/transport.hpp>
-
-#include <boost/asio/io_context.hpp>
 
 #include <chrono>
 #include <future>
@@ -58,14 +56,13 @@ TEST_CASE("a handler may open another endpoint of its own server") {
 
 TEST_CASE("G5: a server stops although a loop of the caller's ended under its session") {
     keel::server s({.name = "test", .version = "1"});
-    auto io = std::make_unique<boost::asio::io_context>();
-    auto loop = keel::loop_on(*io);
+    auto loop = keel::epoll_loop::create();
     auto [ours, theirs] = keel::memory_pair(*loop, *loop);
     s.serve(loop, std::move(ours));
-    io->poll();
+    loop->run_turn(false);
     CHECK(s.health().connections == 1);
     theirs.reset();
-    io.reset();
+    loop->end();
     s.stop();
     CHECK(s.health().connections == 0);
 }
@@ -80,8 +77,8 @@ TEST_CASE("a log function may ask the server how it is") {
     options.log = [&](keel::log_level, std::string_view) {
         if (!std::exchange(once, true)) asked.set_value(serving->health().connections);
     };
-    boost::asio::io_context io;
-    auto loop = keel::loop_on(io);
+    keel::test::on_epoll on;
+    auto loop = on.shared;
     keel::server s({.name = "test", .version = "1"}, options);
     serving = &s;
     auto [first, first_end] = keel::memory_pair(*loop, *loop);
@@ -92,18 +89,17 @@ TEST_CASE("a log function may ask the server how it is") {
     CHECK(asked.get_future().get() == 1);
     CHECK(refused == "refused: too many connections are open");
     s.request_stop();
-    io.run();
+    on.until([&] { return s.health().connections == 0; });
 }
 
 TEST_CASE("F11: a callback for the end of a connection that throws harms nobody") {
-    boost::asio::io_context io;
-    auto loop = keel::loop_on(io);
+    keel::test::on_epoll on;
+    auto loop = on.shared;
     keel::server s({.name = "test", .version = "1"});
     auto [ours, theirs] = keel::memory_pair(*loop, *loop);
     s.serve(loop, std::move(ours), [](const keel::connection_end&) { throw std::runtime_error("no"); });
     theirs->close();
-    io.run();
-    CHECK(s.health().connections == 0);
+    on.until([&] { return s.health().connections == 0; });
 }
 
 namespace {
@@ -122,13 +118,12 @@ public:
 }  // namespace
 
 TEST_CASE("F11, C5: a wire that throws ends its own session and nothing else") {
-    boost::asio::io_context io;
-    auto loop = keel::loop_on(io);
+    keel::test::on_epoll on;
+    auto loop = on.shared;
     keel::server s({.name = "test", .version = "1"});
     std::optional<keel::connection_end> end;
     s.serve(loop, std::make_unique<broken_wire>(), [&](const keel::connection_end& e) { end = e; });
-    io.run();
-    REQUIRE(end);
+    on.until([&] { return end.has_value(); });
     CHECK(end->cause == "no more descriptors");
     CHECK(s.health().connections == 0);
 }

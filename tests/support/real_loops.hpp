@@ -1,11 +1,15 @@
 #pragma once
 
-// The two loops that watch descriptors, behind one face, so that a test can run over each.
+// The loops that watch descriptors, behind one interface, so that a test can run over each. The one over Asio is there only
+// in builds with keel::asio.
 
-#include "async/asio_loop.hpp"
 #include "async/epoll_loop.hpp"
 
+#ifdef KEEL_HAVE_ASIO
+#include "asio/asio_loop.hpp"
+
 #include <boost/asio/io_context.hpp>
+#endif
 
 #include <memory>
 
@@ -24,6 +28,8 @@ struct on_epoll {
         for (int i = 0; i < 10; ++i) shared->run_turn(false);
     }
 };
+
+#ifdef KEEL_HAVE_ASIO
 
 template <io_threads Threads>
 struct on_asio_with {
@@ -46,5 +52,16 @@ struct on_asio_with {
 };
 using on_asio = on_asio_with<io_threads::one>;
 using on_asio_strand = on_asio_with<io_threads::several>;
+
+// Types for TEST_CASE_TEMPLATE.
+#define KEEL_TEST_LOOPS ::keel::test::on_epoll, ::keel::test::on_asio
+#define KEEL_TEST_LOOPS_AND_STRAND KEEL_TEST_LOOPS, ::keel::test::on_asio_strand
+
+#else
+
+#define KEEL_TEST_LOOPS ::keel::test::on_epoll
+#define KEEL_TEST_LOOPS_AND_STRAND KEEL_TEST_LOOPS
+
+#endif
 
 }  // namespace keel::test

@@ -154,8 +154,7 @@ int connect_to(std::uint16_t port) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("Python's ssl trusts our certificate, exchanges megabytes and receives close_notify", On, on_epoll,
-                   on_asio) {
+TEST_CASE_TEMPLATE("Python's ssl trusts our certificate, exchanges megabytes and receives close_notify", On, KEEL_TEST_LOOPS) {
     for (std::string version : {"TLSv1_2", "TLSv1_3"}) {
         echo_server<On> server;
         program<On> python(server, "python3",
@@ -170,7 +169,7 @@ TEST_CASE_TEMPLATE("Python's ssl trusts our certificate, exchanges megabytes and
     }
 }
 
-TEST_CASE_TEMPLATE("openssl s_client verifies our certificate and exchanges data", On, on_epoll, on_asio_strand) {
+TEST_CASE_TEMPLATE("openssl s_client verifies our certificate and exchanges data", On, KEEL_TEST_LOOPS_AND_STRAND) {
     echo_server<On> server;
     program<On> client(server, "openssl",
                        {"s_client", "-quiet", "-no_ign_eof", "-verify_return_error", "-verify_hostname", "localhost",

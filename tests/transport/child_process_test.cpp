@@ -56,7 +56,7 @@ bool has_no_children() { return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno =
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("G6: a child exits when its input is closed", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("G6: a child exits when its input is closed", On, KEEL_TEST_LOOPS) {
     shell<On> c("cat");
     CHECK(c.started.wire->write("hello\n").bytes == 6);
     c.until_said("hello\n");
@@ -65,8 +65,7 @@ TEST_CASE_TEMPLATE("G6: a child exits when its input is closed", On, on_epoll, o
     CHECK(has_no_children());
 }
 
-TEST_CASE_TEMPLATE("G6: a child that ignores the end of its input gets SIGTERM, and so does its process group", On,
-                   on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("G6: a child that ignores the end of its input gets SIGTERM, and so does its process group", On, KEEL_TEST_LOOPS) {
     shell<On> c("sleep 3600 & echo ready; wait; sleep 3600", 10ms);
     c.until_said("ready\n");
     CHECK(c.close().text() == "was terminated by signal 15");
@@ -217,13 +216,13 @@ TEST_CASE("a child gets its environment, working directory and default signals")
     on.until([&] { return end.has_value(); });
 }
 
-TEST_CASE("G6, G7: if the loop ends before the child, the child is killed and reaped") {
+TEST_CASE_TEMPLATE("G6, G7: if the loop ends before the child, the child is killed and reaped", On, KEEL_TEST_LOOPS) {
     std::size_t before = open_descriptors();
     for (bool wire_first : {true, false}) {
         started_child c;
         recorder heard;
         {
-            on_asio on;
+            On on;
             child_options options;
             options.limits.child_exit = 1h;
             c = start_child(on.loop(), {.command = "sh", .arguments = {"-c", "exec sleep 3600"}}, options);

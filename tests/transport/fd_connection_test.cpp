@@ -44,7 +44,7 @@ struct socketed {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("a message may be split at any byte", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("a message may be split at any byte", On, KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
     t.wire->start(t.heard);
     std::string message = R"({"jsonrpc":"2.0","id":1,"method":"ping"})"
@@ -61,7 +61,7 @@ TEST_CASE_TEMPLATE("a message may be split at any byte", On, on_epoll, on_asio, 
     CHECK(t.heard.input == expected);
 }
 
-TEST_CASE_TEMPLATE("thousands of messages are read with one read", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("thousands of messages are read with one read", On, KEEL_TEST_LOOPS) {
     piped<On> t;
     std::string all;
     for (int i = 0; i < 3000; ++i) all += "{\"id\":" + std::to_string(i) + "}\n";
@@ -73,8 +73,7 @@ TEST_CASE_TEMPLATE("thousands of messages are read with one read", On, on_epoll,
     CHECK(t.heard.input == all);
 }
 
-TEST_CASE_TEMPLATE("C1: the end of input is reported once, after all input; output still works", On, on_epoll, on_asio,
-                   on_asio_strand) {
+TEST_CASE_TEMPLATE("C1: the end of input is reported once, after all input; output still works", On, KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
     t.wire->start(t.heard);
     write_all(t.in.from.get(), "last words");
@@ -87,8 +86,7 @@ TEST_CASE_TEMPLATE("C1: the end of input is reported once, after all input; outp
     CHECK(t.heard.failures == 0);
 }
 
-TEST_CASE_TEMPLATE("C7: a closed read end is detected without writing, even while reading is paused", On, on_epoll,
-                   on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("C7: a closed read end is detected without writing, even while reading is paused", On, KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
     t.wire->start(t.heard);
     SUBCASE("reading") {}
@@ -106,7 +104,7 @@ TEST_CASE_TEMPLATE("C7: a closed read end is detected without writing, even whil
     CHECK(t.heard.failures == 1);
 }
 
-TEST_CASE_TEMPLATE("C7: a closed socket is detected without writing", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("C7: a closed socket is detected without writing", On, KEEL_TEST_LOOPS_AND_STRAND) {
     socketed<On> t;
     t.wire->start(t.heard);
     SUBCASE("reading: first all input, then the end") {
@@ -125,8 +123,7 @@ TEST_CASE_TEMPLATE("C7: a closed socket is detected without writing", On, on_epo
     CHECK(t.heard.failures == 1);
 }
 
-TEST_CASE_TEMPLATE("a peer that only shuts down its output still receives answers", On, on_epoll, on_asio,
-                   on_asio_strand) {
+TEST_CASE_TEMPLATE("a peer that only shuts down its output still receives answers", On, KEEL_TEST_LOOPS_AND_STRAND) {
     socketed<On> t;
     t.wire->start(t.heard);
     write_all(t.ends.theirs.get(), "question");
@@ -140,8 +137,7 @@ TEST_CASE_TEMPLATE("a peer that only shuts down its output still receives answer
     CHECK(read_all(t.ends.theirs.get()).empty());
 }
 
-TEST_CASE_TEMPLATE("C6: a failed write returns its error, and the connection is unusable afterwards", On, on_epoll,
-                   on_asio) {
+TEST_CASE_TEMPLATE("C6: a failed write returns its error, and the connection is unusable afterwards", On, KEEL_TEST_LOOPS) {
     piped<On> t;
     t.wire->start(t.heard);
     t.out.to.reset();
@@ -155,8 +151,7 @@ TEST_CASE_TEMPLATE("C6: a failed write returns its error, and the connection is 
     CHECK(!t.wire->write("again").failure.empty());
 }
 
-TEST_CASE_TEMPLATE("a partial write continues when there is room, and no byte is lost", On, on_epoll, on_asio,
-                   on_asio_strand) {
+TEST_CASE_TEMPLATE("a partial write continues when there is room, and no byte is lost", On, KEEL_TEST_LOOPS_AND_STRAND) {
     auto check = [](auto& t, int read_end) {
         std::string all;
         for (int i = 0; all.size() < 2'000'000; ++i) all += std::to_string(i) + '\n';
@@ -195,7 +190,7 @@ TEST_CASE_TEMPLATE("a partial write continues when there is room, and no byte is
     }
 }
 
-TEST_CASE_TEMPLATE("pause stops reading, resume continues it", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("pause stops reading, resume continues it", On, KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
     t.wire->start(t.heard);
     t.heard.when_input = [&] { t.wire->pause(); };
@@ -214,8 +209,8 @@ TEST_CASE_TEMPLATE("pause stops reading, resume continues it", On, on_epoll, on_
     t.on.until([&] { return t.heard.ended; });
 }
 
-TEST_CASE_TEMPLATE("a connection may be closed or destroyed inside any call to its listener", On, on_epoll, on_asio,
-                   on_asio_strand) {
+TEST_CASE_TEMPLATE("a connection may be closed or destroyed inside any call to its listener", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     for (bool destroy : {false, true}) {
         CAPTURE(destroy);
         auto leave = [&](auto& t) {
@@ -267,7 +262,7 @@ TEST_CASE_TEMPLATE("a connection may be closed or destroyed inside any call to i
     }
 }
 
-TEST_CASE_TEMPLATE("data written before close is delivered, followed by the end", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("data written before close is delivered, followed by the end", On, KEEL_TEST_LOOPS) {
     SUBCASE("pipe") {
         piped<On> t;
         t.wire->start(t.heard);
@@ -287,8 +282,7 @@ TEST_CASE_TEMPLATE("data written before close is delivered, followed by the end"
     }
 }
 
-TEST_CASE_TEMPLATE("closing a connection that was never started, or whose loop has ended, reports nothing", On,
-                   on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("closing a connection that was never started, or whose loop has ended, reports nothing", On, KEEL_TEST_LOOPS_AND_STRAND) {
     std::size_t before = open_descriptors();
     {
         piped<On> unstarted;
@@ -302,7 +296,7 @@ TEST_CASE_TEMPLATE("closing a connection that was never started, or whose loop h
     CHECK(open_descriptors() == before);
 }
 
-TEST_CASE_TEMPLATE("files are read in posted turns and written at once", On, on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("files are read in posted turns and written at once", On, KEEL_TEST_LOOPS) {
     scratch_folder folder;
     std::string content;
     for (int i = 0; content.size() < 300'000; ++i) content += std::to_string(i) + '\n';

@@ -81,7 +81,7 @@ TEST_CASE("HOST:PORT is parsed; an error names the problem") {
     }
 }
 
-TEST_CASE_TEMPLATE("peers connect over TCP, to a port chosen by the system", On, on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("peers connect over TCP, to a port chosen by the system", On, KEEL_TEST_LOOPS_AND_STRAND) {
     for (const char* address : {"127.0.0.1:0", "[::1]:0", "localhost:0"}) {
         CAPTURE(address);
         On on;
@@ -99,8 +99,7 @@ TEST_CASE_TEMPLATE("peers connect over TCP, to a port chosen by the system", On,
     }
 }
 
-TEST_CASE_TEMPLATE("peers connect over a Unix socket that only its owner can open, and that is removed on close", On,
-                   on_epoll, on_asio, on_asio_strand) {
+TEST_CASE_TEMPLATE("peers connect over a Unix socket that only its owner can open, and that is removed on close", On, KEEL_TEST_LOOPS_AND_STRAND) {
     scratch_folder folder;
     std::string path = folder.file("socket");
     On on;
@@ -237,8 +236,7 @@ TEST_CASE("a cancelled connect ends at once") {
     CHECK(cancelled_count > 0);
 }
 
-TEST_CASE_TEMPLATE("J4: the number of connections is limited; the next peer is accepted when one has closed", On,
-                   on_epoll, on_asio) {
+TEST_CASE_TEMPLATE("J4: the number of connections is limited; the next peer is accepted when one has closed", On, KEEL_TEST_LOOPS) {
     scratch_folder folder;
     On on;
     accepted_list accepted;
@@ -271,8 +269,7 @@ TEST_CASE("a listener may be destroyed inside its own callback") {
     CHECK(calls == 1);
 }
 
-TEST_CASE_TEMPLATE("a listener without free descriptors waits without spinning, then continues", On, on_epoll,
-                   on_asio) {
+TEST_CASE_TEMPLATE("a listener without free descriptors waits without spinning, then continues", On, KEEL_TEST_LOOPS) {
     child_process child([] {
         scratch_folder folder;
         On on;

@@ -8,12 +8,9 @@
 #include "scenarios.hpp"
 #include "skills.hpp"
 
-#include <keel/asio.hpp>
 #include <keel/client.hpp>
+#include <keel/run.hpp>
 #include <keel/version.hpp>
-
-#include <boost/asio/executor_work_guard.hpp>
-#include <boost/asio/io_context.hpp>
 
 #include <unistd.h>
 
@@ -80,20 +77,6 @@ task<void> play(client& c, const scenario& s, const json::value& context) {
     co_await c.close();
 }
 
-/// Runs a task to completion on this thread. Rethrows its exception.
-void run(task<void> work) {
-    boost::asio::io_context io(1);
-    auto busy = boost::asio::make_work_guard(io);
-    std::exception_ptr failure;
-    auto done = [&](std::exception_ptr e) {
-        failure = e;
-        busy.reset();
-    };
-    spawn(io, std::move(work), done);
-    io.run();
-    if (failure) std::rethrow_exception(failure);
-}
-
 int complain(const std::string& what) {
     std::fprintf(stderr, "conformance-client: %s\n", what.c_str());
     return 1;
@@ -111,7 +94,7 @@ int play_at(const std::string& url) {
         std::string about = from_environment("MCP_CONFORMANCE_CONTEXT");
         json::value context = about.empty() ? json::value() : json::parse(about);
         client c(keel::url{.address = url}, options_for(from_environment("MCP_CONFORMANCE_PROTOCOL_VERSION")));
-        run(play(c, *s, context));
+        keel::run(play(c, *s, context));
         return 0;
     } catch (const error& e) {
         return complain(name + ": " + std::string(name_of(e.kind())) + " " + std::to_string(e.code()) + ": " +

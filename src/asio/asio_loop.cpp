@@ -1,4 +1,4 @@
-#include "async/asio_loop.hpp"
+#include "asio/asio_loop.hpp"
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
