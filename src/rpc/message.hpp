@@ -12,6 +12,9 @@
 
 namespace keel::inline KEEL_ABI::rpc {
 
+/// Which end of the connection we are.
+enum class role : unsigned char { server, client };
+
 enum class message_kind : unsigned char { request, notification, response, invalid };
 
 /// Points into the value it was read from.

@@ -1,18 +1,18 @@
 #pragma once
 
-// Drives a peer_core over a connection, on one loop.
+// Carries out the actions of a peer_core, on one loop. connection_io.hpp makes a peer over a byte stream; over HTTP the sink is the
+// session or the link.
 
-#include "rpc/line_framer.hpp"
 #include "rpc/peer_core.hpp"
 #include "rpc/request.hpp"
 
-#include <keel/connection.hpp>
 #include <keel/loop.hpp>
 #include <keel/task.hpp>
 
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 namespace keel::inline KEEL_ABI::rpc {
 
@@ -35,23 +35,37 @@ protected:
 };
 
 /// Owned by a shared_ptr: requests on other threads find it through a weak one. Everything on the loop.
-class peer final : public std::enable_shared_from_this<peer>, private connection::listener {
+class peer : public std::enable_shared_from_this<peer> {
 public:
-    peer(std::shared_ptr<keel::loop> loop, std::unique_ptr<connection> wire, role r, const limits& bounds,
+    /// Messages go to `sink`, which must outlive the peer.
+    peer(std::shared_ptr<keel::loop> loop, message_sink& sink, role r, const limits& bounds,
          std::shared_ptr<flight_budget> budget, peer_user& user);
-    /// Without a wire: messages come through `receive` and go to `out`, which outlives the peer.
-    peer(std::shared_ptr<keel::loop> loop, outlet& out, role r, const limits& bounds,
-         std::shared_ptr<flight_budget> budget, peer_user& user);
+    peer(const peer&) = delete;
+    peer& operator=(const peer&) = delete;
     ~peer();
 
+    /// Runs `f`, then carries out the actions that the core asks for and flushes the sink once. Every call that changes the core is a
+    /// turn; turns inside `f` are part of this one. An exception that leaves `f`, the sink or an action means that the peer cannot go
+    /// on: it ends like a broken connection.
+    template <class F>
+    void run_turn(F f);
+
     void start();
-    // Without a wire: what comes in, and what happens to those who wait for us.
+
+    // Input.
+    /// One message, that somebody else has read. Replies go to the stream `from`.
     void receive(const message& m, stream_id from);
+    /// One line. Returns false once nothing more is to be read.
+    bool receive_line(std::string_view line);
     /// See peer_core::on_too_large.
     void receive_too_large(std::string_view beginning);
-    void lost(std::string_view cause) { on_failure(cause); }
+    /// The input ended; `remainder` is what came after the last newline.
+    void receive_end(std::string_view remainder);
+    /// The connection is lost in both directions.
+    void fail(std::string_view cause);
     /// See peer_core::forget_requests.
     void forget_requests(std::string_view why);
+    /// See peer_core::on_drained.
     void drained();
     /// See peer_core::settle_call.
     void settle(serial call, call_outcome outcome);
@@ -91,40 +105,40 @@ public:
     std::size_t open_requests() const noexcept { return requests_.size(); }
 
 private:
-    class turn;
     class answer_wait;
 
-    void on_input(std::string_view bytes) override;
-    void on_input_end() override;
-    void on_failure(std::string_view cause) override;
-    void on_writable() override;
+    class scoped_flag {
+    public:
+        explicit scoped_flag(bool& flag) noexcept : flag_(flag) { flag_ = true; }
+        scoped_flag(const scoped_flag&) = delete;
+        scoped_flag& operator=(const scoped_flag&) = delete;
+        ~scoped_flag() { flag_ = false; }
+
+    private:
+        bool& flag_;
+    };
 
     void end_turn();
+    void end_broken_turn(const char* cause);
     void carry_out();
     void carry_out(action& a);
     void begin_handler(const start_handler& start);
     template <class F>
     bool contain(const char* what, F f);
-    template <class F>
-    void on_wire(F f);
-    void flush();
     void arm_timer();
     void on_timer();
 
     const std::shared_ptr<keel::loop> loop_;
-    std::unique_ptr<connection> wire_;  // may be none
+    message_sink& sink_;
     peer_user& user_;
     peer_core core_;
-    line_framer framer_;
 
-    int turns_ = 0;  // how deep we are in our own calls
-    bool carrying_ = false;
-    bool write_blocked_ = false;
-    bool reading_paused_ = false;
-    bool wire_closed_ = false;
+    bool in_turn_ = false;
+    bool carrying_out_ = false;
     keel::loop::timer timer_ = 0;
     time_point timer_at_{};
-    std::vector<action> spare_;
+    std::vector<action> actions_;  // that are being carried out
+    std::size_t next_action_ = 0;
 
     std::unordered_map<serial, std::shared_ptr<request>> requests_;
     struct serial_hash {
@@ -132,5 +146,20 @@ private:
     };
     recycling_map<serial, answer_wait*, serial_hash> waits_;
 };
+
+template <class F>
+void peer::run_turn(F f) {
+    if (in_turn_) return f();
+    const std::shared_ptr<peer> self = shared_from_this();  // whatever happens in the turn may release the last owner
+    const scoped_flag mark(in_turn_);
+    core_.set_now(loop_->now());
+    try {
+        f();
+        end_turn();
+    } catch (const std::exception& e) {
+        end_broken_turn(e.what());
+    }
+    if (!core_.closed()) user_.on_turn_end();
+}
 
 }  // namespace keel::rpc

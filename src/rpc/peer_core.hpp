@@ -5,7 +5,7 @@
 // numbers in comments refer to it.
 
 #include "rpc/message.hpp"
-#include "rpc/outbox.hpp"
+#include "rpc/message_sink.hpp"
 #include "rpc/recycling_map.hpp"
 
 #include <keel/error.hpp>
@@ -26,8 +26,6 @@
 #include <vector>
 
 namespace keel::inline KEEL_ABI::rpc {
-
-enum class role : unsigned char { server, client };
 
 /// Why a handler's token fired.
 enum class stop_cause : unsigned char {
@@ -92,9 +90,9 @@ struct flight_budget {
 };
 
 /// So many per second, and no more at once.
-class allowance {
+class rate_limiter {
 public:
-    explicit allowance(double per_second) noexcept : rate_(per_second), left_(per_second) {}
+    explicit rate_limiter(double per_second) noexcept : rate_(per_second), left_(per_second) {}
     bool take(time_point now) noexcept {
         std::chrono::duration<double> passed = now - at_;
         left_ = std::min(rate_, left_ + passed.count() * rate_);
@@ -118,7 +116,7 @@ struct call_options {
     bool peer_may_end = false;  // by a cancel, as a listen of 2026-07-28 (I10, B21)
     /// The result is not copied: it is good until whoever waits for it waits again.
     bool borrow_result = false;
-    std::string_view name = {};  // see frame
+    std::string_view name = {};  // see outgoing_message
     const std::vector<std::pair<std::string, std::string>>* headers = nullptr;
 };
 
@@ -129,7 +127,7 @@ struct counters {
     std::uint64_t answers = 0;
     std::uint64_t dropped_late = 0;  // answers, progress, logs after their request was settled or the connection gone
     std::uint64_t rejected_input = 0;
-    std::uint64_t withdrawn = 0;  // frames taken back by a cancel
+    std::uint64_t withdrawn = 0;  // messages withdrawn by a cancel
     std::uint64_t merged_progress = 0;
     std::uint64_t dropped_logs = 0;  // because the peer reads too slowly
     std::uint64_t overloaded = 0;
@@ -152,8 +150,8 @@ protected:
 /// Not for several threads: one strand feeds it. After every event, carry out take_actions() and write pending output.
 class peer_core {
 public:
-    /// Messages go to the outbox, for a driver to write, or to an outlet of the caller's, which outlives the core.
-    peer_core(role r, const limits& bounds, std::shared_ptr<flight_budget> budget = {}, outlet* elsewhere = nullptr);
+    /// Every message goes to `sink`, which must outlive the core.
+    peer_core(role r, const limits& bounds, message_sink& sink, std::shared_ptr<flight_budget> budget = {});
     ~peer_core();
     peer_core(const peer_core&) = delete;
     peer_core& operator=(const peer_core&) = delete;
@@ -163,6 +161,7 @@ public:
 
     // Time. Set it before any event; ask for the next moment at which on_time has something to do.
     void set_now(time_point now) noexcept { now_ = now; }
+    time_point now() const noexcept { return now_; }
     std::optional<time_point> next_deadline() const noexcept;
     void on_time();
 
@@ -175,19 +174,12 @@ public:
     /// What stood after the last newline when the input ended: served if it is a whole message (C10).
     void on_remainder(std::string_view text);
     void on_input_end();
-    void on_read_error(std::string_view cause);
+    /// Reading or writing failed: the connection is lost in both directions.
+    void on_failure(std::string_view cause);
     /// False once nothing more is to be read.
     bool wants_input() const noexcept { return phase_ == phase::open || (phase_ == phase::draining && input_open_); }
-    /// True while so much output waits that reading on would only add to it.
-    bool wants_pause() const noexcept { return paused_; }
 
-    // The output.
-    std::string_view pending_output() const noexcept { return outbox_.pending(); }
-    void on_written(std::size_t bytes);
-    void on_write_error(std::string_view cause);
-    /// What goes elsewhere can be written.
-    void flush() { output_.flush(); }
-    /// There is room again where messages went that are written elsewhere.
+    /// The sink has written some of the queued bytes.
     void on_drained();
 
     // Handlers. Each request named by start_handler is begun once and, if begin said so, finished once.
@@ -257,19 +249,19 @@ public:
     }
 
     const counters& count() const noexcept { return counters_; }
-    std::size_t running() const noexcept { return records_.size(); }
+    std::size_t running() const noexcept { return incoming_.size(); }
     std::size_t waiting() const noexcept { return calls_.size(); }
-    std::size_t queued_bytes() const noexcept { return outbox_.size(); }
-    /// Bytes that wait for whoever reads what is said for this request; 0: what belongs to none.
-    std::size_t waiting_for(serial request) const noexcept;
+    /// Bytes that wait on the stream of this request; 0: on the stream for messages that belong to no request.
+    std::size_t queued_bytes(serial request = 0) const noexcept;
 
 private:
     enum class phase : unsigned char { open, draining, closing, closed };
-    enum class cell : unsigned char { open, answered, silent, dropped };
+    using kind = outgoing_message::kind;
+    enum class request_state : unsigned char { open, answered, silent, dropped };
 
     struct batch {
         std::size_t unsettled = 0;
-        std::uint64_t frame = 0;  // once it is queued
+        std::uint64_t number = 0;  // of its message, once it is queued; see unsent_messages
         struct answer {
             request_id id;
             serial request;
@@ -281,9 +273,9 @@ private:
         }
     };
 
-    struct record {
+    struct incoming_request {
         request_id id;
-        cell state = cell::open;
+        request_state state = request_state::open;
         bool begun = false;
         bool shielded = false;
         bool counted = true;  // in the budget
@@ -293,7 +285,7 @@ private:
         time_point since{};
         std::string progress_token;  // JSON text; empty: none wanted
         double last_progress = -std::numeric_limits<double>::infinity();
-        std::string parked_progress;  // newest progress that waits for room (J1)
+        std::string deferred_progress;  // newest progress that waits for room (J1)
         std::vector<serial> nested;
         std::shared_ptr<batch> group;
     };
@@ -301,9 +293,9 @@ private:
     struct serial_hash {
         std::size_t operator()(serial n) const noexcept { return static_cast<std::size_t>(n); }
     };
-    using record_table = recycling_map<serial, record, serial_hash>;
+    using incoming_table = recycling_map<serial, incoming_request, serial_hash>;
 
-    struct outbound {
+    struct outgoing_call {
         serial parent = 0;
         stream_id stream = 0;  // of its parent
         bool cancellable = true;
@@ -315,7 +307,7 @@ private:
         time_point due() const noexcept { return std::min(idle_deadline, total_deadline); }
     };
 
-    using call_table = recycling_map<serial, outbound, serial_hash>;
+    using call_table = recycling_map<serial, outgoing_call, serial_hash>;
 
     void serve(const json::value& v);
     void on_batch(const json::value& v);
@@ -326,42 +318,44 @@ private:
     void on_cancel(const json::value* params);
     void on_progress(const json::value* params);
 
-    bool output_works() const noexcept { return !output_dead_ && phase_ != phase::closed; }
+    bool can_send() const noexcept { return !output_lost_ && phase_ != phase::closed; }
     void reject(const request_id& id, int code, const char* message, const std::shared_ptr<batch>& group = {});
     void reject_anonymously(int code, const char* message);
-    void write_answer(serial request, const record& r, text_pieces result, const failure* why);
+    void write_response(serial request, const incoming_request& r, text_pieces result, const failure* why);
     void write_batch(std::shared_ptr<batch> group);
     void member_settled(const std::shared_ptr<batch>& group);
-    bool withdraw_answer(const request_id& id);
+    bool withdraw_response(const request_id& id);
     bool withdraw_member(batch& group, const request_id& id);
-    std::uint64_t finish_frame(const frame& about);
-    std::size_t take_back(serial owner);
-    void output_shrank();
-    void note_output() noexcept;
-    std::size_t provoked_output() const noexcept;
-    void note(std::string text);
-    void say(serial request, const record& r, std::string_view method, std::string_view params);
-    void unpark(serial request, record& r);
-    void unpark_all();
+    std::size_t withdraw(serial owner);
+    void on_output_shrunk();
+    void log(std::string text);
+    void send_for(serial request, const incoming_request& r, std::string_view method, std::string_view params);
+    void send_deferred(serial request, incoming_request& r);
+    void send_all_deferred();
 
-    void settle(record& r, cell to, bool with_error = false);
-    void fire(serial request, record& r, stop_cause cause, std::string_view reason);
-    void drop_nested(record& r);
-    void end_record(record_table::iterator at);
+    void settle(incoming_request& r, request_state to, bool with_error = false);
+    void fire(serial request, incoming_request& r, stop_cause cause, std::string_view reason);
+    void cancel_nested(incoming_request& r);
+    void drop_request(serial request, incoming_request& r, request_state to, stop_cause cause, std::string_view reason);
+    void on_unanswered(const incoming_request& r);
+    bool give_up(serial call);
+    void remove_request(incoming_table::iterator at);
     bool may_call(serial parent, stream_id& on, call_outcome& why);
-    void await_answer(serial id, serial parent, stream_id on, std::string_view method, const call_options& options);
-    static frame question(serial id, stream_id on, std::string_view method, const call_options& options) noexcept;
-    void on_calls_due();
+    void add_call(serial id, serial parent, stream_id on, std::string_view method, const call_options& options);
+    static outgoing_message describe_request(serial id, stream_id on, std::string_view method,
+                                             const call_options& options) noexcept;
+    void time_out_calls();
     void erase_call(call_table::iterator at);
-    void tell_cancelled(serial call, stream_id on, std::string_view reason);
+    void send_cancelled(serial call, stream_id on, std::string_view reason);
 
-    std::vector<serial> records_in_order() const;
+    std::vector<serial> requests_in_order() const;
     void fail_calls(std::string_view cause);
     void end_abruptly(std::string_view cause);
-    void end_orderly();
-    void check_progress_of_end();
+    void end_gracefully();
+    void close_when_done();
     void abandon_handlers();
-    void be_closed();
+    void finish_closing();
+    bool all_written() const noexcept { return !queue_ || sink_.queued_bytes(0) == 0; }
 
     role role_;
     limits limits_;
@@ -370,37 +364,38 @@ private:
     time_point now_{};
     phase phase_ = phase::open;
     bool input_open_ = true;
-    bool output_dead_ = false;
-    bool paused_ = false;
+    bool output_lost_ = false;
     bool batches_ = false;
     bool requests_accepted_ = true;
     std::string cause_;
     std::size_t abandoned_ = 0;
 
     json::document document_;
-    outbox outbox_;
-    outlet& output_;      // outbox_, or the caller's
-    stream_id from_ = 0;  // the stream of the message that is being read
+    message_sink& sink_;
+    // What the sink can do besides; null: it cannot.
+    unsent_messages* const unsent_;
+    stream_control* const streams_;
+    write_queue* const queue_;
+    stream_id current_stream_ = 0;  // the stream of the message that is being read
     std::vector<action> actions_;
     serial next_serial_ = 1;
 
-    std::size_t exempt_ = 0;                                       // of records_, those that are not counted
-    record_table records_;                                         // handlers that have not ended
+    std::size_t exempt_ = 0;                                       // of incoming_, those that are not counted
+    incoming_table incoming_;                                      // handlers that have not ended
     recycling_map<request_id, serial, request_id_hash> open_ids_;  // of records that are open
     call_table calls_;                                             // our id is the serial
     // No call is due before this. Calls that are answered leave it as it is: to look at all of them once in a while costs less
     // than to keep them in order.
     time_point calls_due_ = time_point::max();
-    std::set<serial> parked_;                                  // records with parked progress, in order
-    std::map<serial, std::shared_ptr<batch>> queued_batches_;  // by the owner of their frame
+    std::set<serial> deferred_;                                // records with parked progress, in order
+    std::map<serial, std::shared_ptr<batch>> queued_batches_;  // by the owner of their message
 
     std::optional<time_point> drain_deadline_;
     std::optional<time_point> grace_deadline_;
     std::optional<time_point> final_deadline_;
-    std::optional<time_point> stall_deadline_;
-    allowance errors_;   // anonymous ones we send
-    allowance reports_;  // for the log
-    std::uint64_t silent_reports_ = 0;
+    rate_limiter errors_;   // anonymous ones we send
+    rate_limiter reports_;  // for the log
+    std::uint64_t suppressed_reports_ = 0;
     counters counters_;
 };
 

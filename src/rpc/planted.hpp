@@ -26,7 +26,9 @@ enum class bug : unsigned char {
     token_fires_twice,            // a duplicate cause fires the token again
     closed_twice,                 // every failure after the end reports the end again
     grace_not_armed,              // a hanging handler keeps the connection from closing
-    stall_clock_runs_on,          // the clock of a stalled write goes on when nothing is queued any more
+    stall_clock_runs_on,          // the write timeout runs on when nothing is queued any more
+    stall_clock_not_started,      // the write timeout never starts
+    reading_stays_paused,         // reading is not resumed when the queue has been written
 };
 using enum bug;
 
@@ -52,6 +54,8 @@ inline constexpr std::pair<bug, const char*> names[] = {
     {bug::closed_twice, "closed_twice"},
     {bug::grace_not_armed, "grace_not_armed"},
     {bug::stall_clock_runs_on, "stall_clock_runs_on"},
+    {bug::stall_clock_not_started, "stall_clock_not_started"},
+    {bug::reading_stays_paused, "reading_stays_paused"},
 };
 
 #else

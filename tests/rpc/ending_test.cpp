@@ -264,10 +264,10 @@ TEST_CASE("C6: a write that is reported after the end of the connection is ignor
     harness h;
     h.stall();
     h.finish(h.request("1"));
-    std::size_t handed_over = h.core.pending_output().size();
+    std::size_t handed_over = h.sink.pending().size();
     h.read_error();
-    h.core.on_written(handed_over);
-    CHECK(h.core.pending_output().empty());
+    h.on_written(handed_over);
+    CHECK(h.sink.pending().empty());
     CHECK(h.core.queued_bytes() == 0);
 }
 
