@@ -49,7 +49,7 @@ void check_id(const rpc::request_id& id) {
     require(rpc::request_id::from(json::parse(text)) == id);
     text.clear();
     rpc::write_error(text, id, {-32603, "x", {}});
-    require(rpc::look_at(text).id == id);
+    require(rpc::read_truncated(text).id == id);
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string shown = rpc::printable(text, 50);
     require(json::is_utf8(shown) && shown.size() <= 50 * 4 + 3);
     for (char c : shown) require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
-    check_id(rpc::look_at(text).id);
+    check_id(rpc::read_truncated(text).id);
 
     static json::document document;
     bool may_answer = true;  // what cannot be read is answered without an id

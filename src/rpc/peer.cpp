@@ -7,16 +7,16 @@ namespace keel::inline KEEL_ABI::rpc {
 namespace {
 
 keel::error error_of(call_outcome o) {
-    bool said = o.kind == error_kind::rejected;
-    keel::error why = said ? keel::error(o.error.code, o.error.message, std::move(o.error.data))
-                           : keel::error(o.kind, o.error.message);
+    bool rejected = o.kind == error_kind::rejected;
+    keel::error why = rejected ? keel::error(o.error.code, o.error.message, std::move(o.error.data))
+                               : keel::error(o.kind, o.error.message);
     why.set_http_status(o.http_status);
     return why;
 }
 
 }  // namespace
 
-/// A coroutine waiting for the answer to a request of ours.
+/// A coroutine that waits for the response to a request.
 class peer::answer_wait final : public detail::wait {
 public:
     answer_wait(std::shared_ptr<peer> p, std::shared_ptr<request> asker,
@@ -24,7 +24,7 @@ public:
         : peer_(std::move(p)), asker_(std::move(asker)), options_(options) {}
     ~answer_wait() = default;
 
-    // What is given lives as long as the wait.
+    // Views and references must outlive the wait.
     void prepare(std::string_view method, json::value params) {
         method_ = method;
         params_ = std::move(params);
@@ -56,7 +56,7 @@ public:
     }
 
     void progress(const json::value& params) {
-        // A copy: it may cancel its own call, and with that end our frame.
+        // A copy: the callback may cancel its own call, which destroys this object.
         if (auto report = options_.on_progress) report(params);
     }
 
@@ -88,7 +88,7 @@ private:
         resume();
     }
     [[noreturn]] void rethrow() const override {
-        // A handler whose connection went away learns that, not merely that it should stop (C2).
+        // A handler learns that its connection was lost, not only that it should stop (C2).
         if (asker_ && (asker_->cause() == stop_cause::closed || asker_->cause() == stop_cause::shutdown)) {
             throw keel::error(error_kind::closed, "connection closed");
         }
@@ -206,7 +206,7 @@ void peer::close(duration drain, serial from) {
 
 void peer::arm_timer() {
     auto next = core_.next_deadline();
-    // A timer that goes off too early finds nothing to do and arms itself anew: cheaper than moving it each time.
+    // A timer that fires too early finds nothing to do and is set again: cheaper than moving it each time.
     if (!next || *next == time_point::max() || (timer_ != 0 && timer_at_ <= *next)) return;
     loop_->stop_timer(timer_);
     timer_at_ = *next;
@@ -244,7 +244,7 @@ void peer::carry_out(action& a) {
         }
         auto at = requests_.find(fire->request);
         if (at != requests_.end()) {
-            auto keep = at->second;  // it may end, and be forgotten, while it is told
+            auto keep = at->second;  // it may end, and leave the table, in this call
             keep->fire(fire->cause, fire->reason);
         }
     } else if (auto* answer = std::get_if<rpc::deliver>(&a)) {
@@ -261,18 +261,18 @@ void peer::carry_out(action& a) {
         }
     } else if (auto* note = std::get_if<deliver_notification>(&a)) {
         contain("notification callback", [&] { user_.on_notification(*this, note->method, note->params); });
-    } else if (auto* said = std::get_if<report>(&a)) {
-        user_.on_report(said->text);
+    } else if (auto* entry = std::get_if<report>(&a)) {
+        user_.on_report(entry->text);
     } else if (auto* end = std::get_if<connection_closed>(&a)) {
         sink_.close();
         loop_->stop_timer(std::exchange(timer_, 0));
-        // Abandoned handlers keep their request alive themselves.
+        // Abandoned handlers keep their request alive.
         requests_.clear();
         contain("end of the connection", [&] { user_.on_closed(end->cause, end->abandoned); });
     }
 }
 
-// What user code throws is its own affair: the receive path goes on (D16, F9). False when it threw.
+// Logs an exception of user code and goes on (D16, F9). Returns false if there was one.
 template <class F>
 bool peer::contain(const char* what, F f) {
     try {
@@ -282,7 +282,7 @@ bool peer::contain(const char* what, F f) {
         user_.on_report(std::string(what) + " failed: " + printable(e.what(), 500));
     } catch (abi::__forced_unwind&) {
         throw;
-    } catch (...) {  // anything may be thrown; its text cannot be known
+    } catch (...) {  // any type can be thrown; its text is unknown
         user_.on_report(std::string(what) + " failed");
     }
     return false;
@@ -291,7 +291,7 @@ bool peer::contain(const char* what, F f) {
 void peer::begin_handler(const start_handler& start) {
     bool begun =
         contain("start of a handler", [&] { user_.on_request(*this, start.request, start.method, start.params); });
-    // Not even a thread for it could be had, say: the peer is told rather than left to wait (F11).
+    // No thread could be started, for example: the peer gets an error instead of no response (F11).
     if (!begun) finish(start.request, failure{error_code::internal, "internal error", {}});
 }
 

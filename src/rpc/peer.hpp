@@ -16,25 +16,25 @@
 
 namespace keel::inline KEEL_ABI::rpc {
 
-/// What a peer is used for: the session of a server or of a client.
+/// The session of a server or of a client, which uses the peer.
 class peer_user {
 public:
-    /// Answer with peer::finish, now or later, or through a request object. Exactly one of these, exactly once.
+    /// Call peer::finish, or finish of a request object, exactly once, now or later.
     virtual void on_request(peer& p, serial request, std::string_view method, const json::value* params) = 0;
     virtual void on_notification(peer& p, std::string_view method, const json::value* params) = 0;
-    /// Nothing more will be read: what waits for the peer to end it has to end by itself.
+    /// No more messages will come: requests that wait for a cancel from the peer (subscriptions) must end.
     virtual void on_input_end() {}
-    /// Everything that followed from one event is done. Not once the connection has ended.
+    /// A turn is over; see peer::run_turn. Not called after the connection has closed.
     virtual void on_turn_end() noexcept {}
     virtual void on_report(std::string_view text) = 0;
-    /// The last call. `cause` is empty for an orderly end.
+    /// The last call. `cause` is empty after a graceful shutdown.
     virtual void on_closed(std::string_view cause, std::size_t abandoned) = 0;
 
 protected:
     ~peer_user() = default;
 };
 
-/// Owned by a shared_ptr: requests on other threads find it through a weak one. Everything on the loop.
+/// Owned by std::shared_ptr: requests on other threads hold a weak one. Use it on its loop only.
 class peer : public std::enable_shared_from_this<peer> {
 public:
     /// Messages go to `sink`, which must outlive the peer.
@@ -53,9 +53,9 @@ public:
     void start();
 
     // Input.
-    /// One message, that somebody else has read. Replies go to the stream `from`.
+    /// A message that the caller has parsed. Replies go to the stream `from`.
     void receive(const message& m, stream_id from);
-    /// One line. Returns false once nothing more is to be read.
+    /// One line. Returns false once no more input is handled.
     bool receive_line(std::string_view line);
     /// See peer_core::on_too_large.
     void receive_too_large(std::string_view beginning);
@@ -73,12 +73,12 @@ public:
     void close(duration drain = {}, serial from = 0);
     bool closed() const noexcept { return core_.closed(); }
 
-    // Answers.
+    // Responses.
     void finish(serial request, text_pieces result);
     void finish(serial request, std::string_view result) { finish(request, text_pieces(&result, 1)); }
     void finish(serial request, const failure& why);
     void finish(serial request, const handler_outcome& outcome);
-    /// The object through which a handler that outlives this turn speaks. Make it inside on_request.
+    /// The object that a handler uses after this turn, or on another thread. Call it inside on_request.
     std::shared_ptr<request> open_request(serial id);
 
     void send_progress(serial request, double progress, std::optional<double> total, std::string_view message);
@@ -88,17 +88,17 @@ public:
 
     struct call_options_with_progress : call_options {
         std::function<void(const json::value&)> on_progress;
-        std::function<void(serial)> on_sent;  // its identity, before anything can come of it
+        std::function<void(serial)> on_sent;  // called with the identity of the call before any event of it
     };
-    /// Asks the peer and waits for its answer. `asker` is the request on whose behalf we ask, or null.
-    /// Throws keel::error. Cancellation: the call is forgotten and the peer is told; a late answer is dropped.
+    /// Sends a request and waits for its response. `asker` is the request on whose behalf it is sent, or null. Throws keel::error.
+    /// Cancellation: the call ends at once and the peer is notified; a late response is dropped.
     static task<json::value> ask(std::shared_ptr<peer> p, std::shared_ptr<request> asker, std::string method,
                                  json::value params, call_options_with_progress options);
-    /// The same with parameters as text; see call_params. What is given by reference lives as long as the task.
+    /// The same with parameters as text; see call_params. References and views must outlive the task.
     static task<json::value> ask_text(std::shared_ptr<peer> p, std::string_view method, call_params params,
                                       const call_options_with_progress& options);
 
-    /// For rules that need the core itself: batches, shields.
+    /// For settings and state of the core.
     peer_core& core() noexcept { return core_; }
     keel::loop& loop() const noexcept { return *loop_; }
     const std::shared_ptr<keel::loop>& shared_loop() const noexcept { return loop_; }

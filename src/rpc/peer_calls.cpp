@@ -1,4 +1,4 @@
-// Requests that we send: the waiting side of the contract (docs/lifecycle.md, group D).
+// Requests that we send (docs/lifecycle.md, group D).
 
 #include "json/container.hpp"
 #include "rpc/peer_core.hpp"
@@ -11,7 +11,7 @@ namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
 
-// Some peers send our number back as a string. Only its canonical form counts (A5).
+// Some peers return our numeric id as a string. Only its canonical form is accepted (A5).
 std::optional<serial> as_serial(const request_id& id) {
     if (id.is_integer()) return id.number() > 0 ? std::optional(static_cast<serial>(id.number())) : std::nullopt;
     if (!id.is_string()) return std::nullopt;
@@ -38,16 +38,16 @@ bool peer_core::may_call(serial parent, stream_id& on, call_outcome& why) {
     if (parent != 0) {
         auto at = incoming_.find(parent);
         if (at == incoming_.end() || at->second.state != request_state::open) {
-            why = refused(error_kind::cancelled, "the request that asks has ended");
+            why = refused(error_kind::cancelled, "the request on whose behalf it would be sent has ended");
             return false;
         }
         on = at->second.stream;
     }
     if (streams_ && !streams_->may_send_request(on)) {
-        why = refused(error_kind::unavailable, "the client cannot be asked here: it hears one answer and nothing else");
+        why = refused(error_kind::unavailable, "the client cannot receive requests on this stream");
         return false;
     }
-    // A server's questions are by the way; a client's are what it is for.
+    // A server sends few requests and can do without; a client exists to send them.
     if (sink_.queued_bytes(on) >= (role_ == role::client ? limits_.out_queue : limits_.out_queue_soft)) {
         why = refused(error_kind::unavailable, "the peer reads too slowly");
         return false;
@@ -67,7 +67,8 @@ serial peer_core::call(serial parent, std::string_view method, json::value param
     }
     std::string text;
     if (!params.is_null() && !json::write(text, params)) {
-        why = refused(error_kind::unavailable, "the parameters cannot be expressed in JSON");
+        why = refused(error_kind::unavailable,
+                      "the parameters cannot be written as JSON (NaN, infinity, or text that is not UTF-8)");
         return 0;
     }
     add_call(id, parent, on, method, options);
@@ -116,7 +117,7 @@ outgoing_message peer_core::describe_request(serial id, stream_id on, std::strin
             .headers = options.headers};
 }
 
-// In the table before it is written: the answer cannot come too early.
+// Before the request is written, so that the response finds the call.
 void peer_core::add_call(serial id, serial parent, stream_id on, std::string_view method, const call_options& options) {
     outgoing_call& c = calls_.add(id);
     c.parent = parent;
@@ -156,7 +157,7 @@ void peer_core::on_response(const message& m) {
     auto named = as_serial(m.id);
     auto at = named ? calls_.find(*named) : calls_.end();
     if (at == calls_.end()) {
-        ++counters_.unmatched_responses;  // too late, or never asked
+        ++counters_.unmatched_responses;  // too late, or never sent
         return;
     }
     if (*m.problem) return settle_call(at->first, refused(error_kind::bad_message, m.problem));
@@ -180,7 +181,7 @@ void peer_core::on_progress(const json::value* params) {
     if (!token.is_integer() || !(*params)["progress"].is_number()) return;
     auto at = calls_.find(static_cast<serial>(token.number()));
     if (at == calls_.end()) return;
-    at->second.idle_deadline = after(now_, at->second.idle);  // calls_due_ is early then, which does no harm
+    at->second.idle_deadline = after(now_, at->second.idle);  // calls_due_ may now be too early, which is harmless
     actions_.push_back(deliver_progress{at->first, params});
 }
 
@@ -206,7 +207,7 @@ void peer_core::abandon(serial call, std::string_view reason) {
     bool tell = at->second.cancellable;
     stream_id on = at->second.stream;
     erase_call(at);
-    if (withdraw(call) > 0 && !planted::is(planted::cancel_for_unwritten)) return;  // the peer never heard of it (D6)
+    if (withdraw(call) > 0 && !planted::is(planted::cancel_for_unwritten)) return;  // the peer never received it (D6)
     bool told = give_up(call);
     if (tell && !told) send_cancelled(call, on, reason);
 }
@@ -228,7 +229,7 @@ void peer_core::send_cancelled(serial call, stream_id on, std::string_view reaso
     sink_.end(about);
 }
 
-// The request that asked was cancelled or has ended (B12).
+// The request on whose behalf the calls were made was cancelled or has ended (B12).
 void peer_core::cancel_nested(incoming_request& r) {
     std::vector<serial> nested = std::exchange(r.nested, {});
     for (serial call : nested) {

@@ -5,13 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
-// Requests we receive and what is said on their behalf. Requests we send are in peer_calls.cpp, the end of the
-// connection is in peer_end.cpp.
+// Requests that we receive, and messages on their behalf. Requests that we send are in peer_calls.cpp, closing is in peer_end.cpp.
 
 namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
-constexpr double reports_per_second = 10;  // of what a peer can provoke
+constexpr double reports_per_second = 10;  // log messages that a peer can cause
 }  // namespace
 
 peer_core::peer_core(role r, const limits& bounds, message_sink& sink, std::shared_ptr<flight_budget> budget)
@@ -30,8 +29,8 @@ void peer_core::on_line(std::string_view line) {
     const json::value* v = document_.read(line, {.max_depth = limits_.max_depth});
     if (v) return serve(*v);
     ++counters_.rejected_input;
-    // Whoever started the wrong program sees what it says; what clients send to a server may be nobody else's business.
-    log("unreadable line: " + (role_ == role::client ? printable(line, 80) + ": " : std::string()) +
+    // A client shows the text, so that a user who started the wrong program sees its output. A server does not: clients may send secrets.
+    log("invalid JSON: " + (role_ == role::client ? printable(line, 80) + ": " : std::string()) +
         document_.error().what + " at byte " + std::to_string(document_.error().offset));
     reject_anonymously(error_code::parse, document_.error().what);
 }
@@ -62,17 +61,17 @@ void peer_core::on_remainder(std::string_view text) {
 void peer_core::on_too_large(std::string_view beginning) {
     if (!wants_input()) return;
     ++counters_.rejected_input;
-    log("line longer than " + std::to_string(limits_.max_message) + " bytes skipped");
-    glimpse seen = look_at(beginning);
+    log("line skipped: longer than " + std::to_string(limits_.max_message) + " bytes");
+    truncated_message seen = read_truncated(beginning);
     if (seen.id.is_integer() && !seen.method && (seen.result || role_ == role::client)) {
-        // It may be the answer somebody waits for (E3).
+        // It may be the response to a call (E3).
         auto at = calls_.find(static_cast<serial>(seen.id.number()));
         if (at != calls_.end()) {
             settle_call(at->first,
-                        {.result = {}, .kind = error_kind::bad_message, .error = {0, "answer too large", {}}});
+                        {.result = {}, .kind = error_kind::bad_message, .error = {0, "response too large", {}}});
         }
     }
-    bool response = seen.result && !seen.method;  // nothing is ever sent in reply to one
+    bool response = seen.result && !seen.method;  // a response is never answered
     if (role_ == role::server && !response) reject(seen.id, error_code::invalid_request, "message too large");
 }
 
@@ -84,14 +83,14 @@ void peer_core::serve(const json::value& v) {
 void peer_core::on_batch(const json::value& v) {
     if (!batches_ || v.empty() || v.size() > limits_.max_batch) {
         ++counters_.rejected_input;
-        log("batch refused");
+        log("batch rejected");
         const char* why = !batches_   ? "batches are not part of this protocol revision"
                           : v.empty() ? "empty batch"
                                       : "batch too large";
         return reject_anonymously(error_code::invalid_request, why);
     }
     auto group = std::make_shared<batch>();
-    ++group->unsettled;  // held by this loop, so that quick answers do not complete it early
+    ++group->unsettled;  // for this loop, so that immediate responses do not complete the batch
     for (const json::value& each : v.items()) on_message(classify(each), group);
     member_settled(group);
 }
@@ -104,7 +103,7 @@ void peer_core::on_message(const message& m, const std::shared_ptr<batch>& group
         case message_kind::response: return on_response(m);
         case message_kind::invalid: break;
     }
-    // With the id of a live call and no method it is a response that lacks everything else (D10).
+    // A message with the id of a call and without a method is an invalid response to that call (D10).
     if (!m.names_method && m.id.is_integer()) {
         auto at = calls_.find(static_cast<serial>(m.id.number()));
         if (at != calls_.end()) {
@@ -114,19 +113,19 @@ void peer_core::on_message(const message& m, const std::shared_ptr<batch>& group
         }
     }
     ++counters_.rejected_input;
-    log(std::string("not a message: ") + m.problem);
+    log(std::string("invalid message: ") + m.problem);
     if (role_ == role::server) reject(m.id, m.code, m.problem, group);
 }
 
 void peer_core::on_request(const message& m, const std::shared_ptr<batch>& group) {
     if (!requests_accepted_) {
-        log("request from a peer that may not send any: " + printable(m.method));
+        log("request ignored, servers must not send requests: " + printable(m.method));
         return;
     }
     if (open_ids_.contains(m.id)) {
-        // Never an error with the shared id: the peer would take it for the first one's answer (A7).
+        // The error must not carry the id: the peer would take it for the response to the first request (A7).
         ++counters_.rejected_input;
-        log("request with an id that is in flight");
+        log("request rejected: its id is already in flight");
         if (role_ == role::server) reject_anonymously(error_code::invalid_request, "id is already in flight");
         return;
     }
@@ -135,15 +134,15 @@ void peer_core::on_request(const message& m, const std::shared_ptr<batch>& group
     }
     if (phase_ != phase::open) return reject(m.id, error_code::internal, "shutting down", group);
     bool over = incoming_.size() >= limits_.max_in_flight || (budget_ && budget_->used >= budget_->limit);
-    if (over && m.method != "ping") {  // a ping needs no handler thread (A12)
+    if (over && m.method != "ping") {  // ping needs no handler thread (A12)
         ++counters_.overloaded;
         failure why{error_code::internal, "too many requests in flight", json::object({{"reason", "overloaded"}})};
-        incoming_request nobody;
-        nobody.id = m.id;
-        nobody.stream = current_stream_;
-        nobody.group = group;
+        incoming_request rejected;
+        rejected.id = m.id;
+        rejected.stream = current_stream_;
+        rejected.group = group;
         if (group) ++group->unsettled;
-        return write_response(0, nobody, {}, &why);
+        return write_response(0, rejected, {}, &why);
     }
 
     serial request = next_serial_++;
@@ -188,13 +187,14 @@ void peer_core::on_cancel(const json::value* params) {
         auto listen =
             role_ == role::client && id.is_integer() ? calls_.find(static_cast<serial>(id.number())) : calls_.end();
         if (listen != calls_.end() && listen->second.peer_may_end) {
-            call_outcome ended{.result = {}, .kind = error_kind::cancelled, .error = {0, "ended by the server", {}}};
+            call_outcome ended{
+                .result = {}, .kind = error_kind::cancelled, .error = {0, "cancelled by the server", {}}};
             serial call = listen->first;
             settle_call(call, std::move(ended));
             give_up(call);  // closes its stream over HTTP
             return;
         }
-        if (withdraw_response(id)) log("answer withdrawn by a cancel");
+        if (withdraw_response(id)) log("response withdrawn: the peer cancelled the request");
         return;
     }
     serial request = found->second;
@@ -220,7 +220,7 @@ void peer_core::on_unanswered(const incoming_request& r) {
     if (streams_) streams_->on_unanswered(r.stream, r.id);
 }
 
-// The request was answered, but the answer has not begun to leave (B4).
+// Withdraws the response to a request that was answered, if no byte of it was sent (B4).
 bool peer_core::withdraw_response(const request_id& id) {
     if (planted::is(planted::answer_not_withdrawn)) return false;
     if (!unsent_) return false;
@@ -231,7 +231,7 @@ bool peer_core::withdraw_response(const request_id& id) {
     for (auto at = queued_batches_.begin(); at != queued_batches_.end(); ++at) {
         auto group = at->second;
         if (!group->holds(id)) continue;
-        if (unsent_->withdraw(at->first) == 0) continue;  // it has begun to leave
+        if (unsent_->withdraw(at->first) == 0) continue;  // it is being sent
         queued_batches_.erase(at);
         withdraw_member(*group, id);
         write_batch(group);
@@ -239,8 +239,8 @@ bool peer_core::withdraw_response(const request_id& id) {
         return true;
     }
     if (!batches_) return false;
-    // It waits for the other members of its batch, of which at least one is still running. The newest is meant, as above;
-    // a batch that has left may still have a handler that was cancelled.
+    // The response may wait for the other members of its batch, of which at least one is still running. The newest counts, as above. A
+    // batch that was sent may still have a cancelled handler that runs.
     batch* waiting = nullptr;
     for (auto& [request, r] : incoming_) {
         if (r.group && r.group->unsettled != 0 && r.group->holds(id)) waiting = r.group.get();
@@ -248,7 +248,7 @@ bool peer_core::withdraw_response(const request_id& id) {
     return waiting && withdraw_member(*waiting, id);
 }
 
-// Its answer leaves the batch, and what it said before leaves the queue.
+// Removes a response from its batch, and the other messages of its request from the queue.
 bool peer_core::withdraw_member(batch& group, const request_id& id) {
     auto member = std::find_if(group.answers.begin(), group.answers.end(),
                                [&](const batch::answer& answer) { return answer.id == id; });
@@ -260,24 +260,24 @@ bool peer_core::withdraw_member(batch& group, const request_id& id) {
     return true;
 }
 
-// ---- refusing ----
+// ---- rejecting ----
 
 void peer_core::reject(const request_id& id, int code, const char* message, const std::shared_ptr<batch>& group) {
-    // An error that bears the id of a request in flight would be taken for its answer.
+    // An error with the id of a request in flight would be taken for its response.
     if (!id.present() || open_ids_.contains(id)) {
         if (!group) return reject_anonymously(code, message);
     }
-    incoming_request nobody;
-    if (!open_ids_.contains(id)) nobody.id = id;
-    nobody.stream = current_stream_;
-    nobody.group = group;
+    incoming_request rejected;
+    if (!open_ids_.contains(id)) rejected.id = id;
+    rejected.stream = current_stream_;
+    rejected.group = group;
     if (group) ++group->unsettled;
     failure why{code, message, {}};
-    write_response(0, nobody, {}, &why);
+    write_response(0, rejected, {}, &why);
 }
 
 void peer_core::reject_anonymously(int code, const char* message) {
-    if (role_ != role::server) return;  // two repliers could feed each other for ever
+    if (role_ != role::server) return;  // two peers that answer each other's errors would never stop
     if (!errors_.take(now_)) {
         ++counters_.suppressed_errors;
         return;
@@ -288,7 +288,7 @@ void peer_core::reject_anonymously(int code, const char* message) {
     sink_.end(about);
 }
 
-// What a peer can provoke is limited in the log as well (J6).
+// Log messages that a peer can cause are rate-limited (J6).
 void peer_core::log(std::string text) {
     if (!reports_.take(now_)) {
         ++suppressed_reports_;
@@ -329,7 +329,7 @@ void peer_core::finish(serial request, text_pieces result) {
                  (planted::is(planted::second_answer_at_shutdown) && r.state == request_state::answered);
     if (r.state == request_state::open || wrong) {
         settle(r, request_state::answered);
-        if (!r.nested.empty()) cancel_nested(r);  // before the answer, which is the last that is said about a request
+        if (!r.nested.empty()) cancel_nested(r);  // first: the response is the last message of a request
         send_deferred(request, r);
         write_response(request, r, result, nullptr);
     } else {
@@ -359,7 +359,7 @@ void peer_core::finish(serial request, const failure& why) {
 void peer_core::finish_silently(serial request) {
     auto at = incoming_.find(request);
     if (at == incoming_.end()) return;
-    // A handler may give up only when it was told to; anything else must not leave the peer without an answer.
+    // A handler that was not told to stop must not leave the peer without a response.
     if (at->second.state == request_state::open)
         return finish(request, failure{error_code::internal, "internal error", {}});
     remove_request(at);
@@ -369,7 +369,7 @@ void peer_core::settle(incoming_request& r, request_state to, bool with_error) {
     r.state = to;
     if (watch_) watch_->on_settled(r.kind, r.since, with_error);
     if (planted::is(planted::id_not_released)) return;
-    open_ids_.erase(r.id);  // first: the peer may reuse the id as soon as it has the answer
+    open_ids_.erase(r.id);  // first: the peer may reuse the id as soon as it has the response
 }
 
 void peer_core::fire(serial request, incoming_request& r, stop_cause cause, std::string_view reason) {
@@ -413,7 +413,7 @@ void peer_core::shield(serial request) noexcept {
     if (at != incoming_.end()) at->second.shielded = true;
 }
 
-// ---- answers ----
+// ---- responses ----
 
 void peer_core::write_response(serial request, const incoming_request& r, text_pieces result, const failure* why) {
     if (!can_send()) {
@@ -432,11 +432,11 @@ void peer_core::write_response(serial request, const incoming_request& r, text_p
         append(r.group->answers.emplace_back(batch::answer{r.shielded ? request_id() : r.id, request, {}}).text);
         return member_settled(r.group);
     }
-    if (request == 0 && r.id.present()) request = next_serial_++;  // an answer of ours can be withdrawn as well
+    if (request == 0 && r.id.present()) request = next_serial_++;  // so that a cancel can withdraw it
     outgoing_message about{.type = why ? kind::error : kind::result,
                            .owner = request,
                            .stream = r.stream,
-                           .answered_id = r.shielded ? nullptr : &r.id,  // a shielded one cannot (B10)
+                           .answered_id = r.shielded ? nullptr : &r.id,  // a cancel cannot withdraw it (B10)
                            .code = why ? why->code : 0};
     append(sink_.begin(about));
     sink_.end(about);
@@ -499,7 +499,7 @@ void peer_core::send_progress(serial request, double progress, std::optional<dou
         return;
     }
     incoming_request& r = at->second;
-    if (r.progress_token.empty()) return;                                   // nobody asked
+    if (r.progress_token.empty()) return;                                   // the peer wants no progress
     if (!std::isfinite(progress) || !(progress > r.last_progress)) return;  // must increase (D15)
     r.last_progress = progress;
 
@@ -522,7 +522,7 @@ void peer_core::send_progress(serial request, double progress, std::optional<dou
     }
     params += '}';
 
-    if (sink_.queued_bytes(r.stream) >= limits_.out_queue_soft) {  // keep only the newest until there is room (J1)
+    if (sink_.queued_bytes(r.stream) >= limits_.out_queue_soft) {  // keep only the newest progress (J1)
         if (!r.deferred_progress.empty()) ++counters_.merged_progress;
         r.deferred_progress = std::move(params);
         deferred_.insert(request);
@@ -547,7 +547,7 @@ void peer_core::send_deferred(serial request, incoming_request& r) {
 
 void peer_core::send_all_deferred() {
     for (auto at = deferred_.begin(); at != deferred_.end();) {
-        serial request = *at++;  // send_deferred takes it out
+        serial request = *at++;  // send_deferred removes it
         incoming_request& r = incoming_.at(request);
         if (sink_.queued_bytes(r.stream) < limits_.out_queue_soft) send_deferred(request, r);
     }

@@ -1,4 +1,4 @@
-// How a connection ends, and everything that happens by the clock.
+// How a connection ends, and deadlines.
 
 #include "rpc/peer_core.hpp"
 #include "rpc/planted.hpp"
@@ -28,19 +28,19 @@ void peer_core::on_time() {
         return true;
     };
     std::optional<time_point> stall = queue_ ? queue_->stall_deadline() : std::nullopt;
-    if (due(stall)) end_abruptly("the peer takes no more bytes");
+    if (due(stall)) end_abruptly("write timeout: the peer reads nothing");
     if (due(drain_deadline_)) end_gracefully();
     if (due(grace_deadline_)) abandon_handlers();
-    if (due(final_deadline_)) end_abruptly("the last writes were not taken in time");
+    if (due(final_deadline_)) end_abruptly("write timeout while closing: the peer did not read the last messages");
 }
 
 void peer_core::on_input_end() {
     if (!input_open_ || phase_ == phase::closed) return;
     input_open_ = false;
     if (phase_ == phase::closing) return;
-    bool patient = limits_.drain_on_eof > duration::zero() && !open_ids_.empty();
-    if (phase_ == phase::open && !patient) return end_gracefully();
-    // Nothing can answer the requests we have sent, but the handlers may still have something to say (C2).
+    bool drain = limits_.drain_on_eof > duration::zero() && !open_ids_.empty();
+    if (phase_ == phase::open && !drain) return end_gracefully();
+    // Nothing can answer our requests any more, but handlers may still answer theirs (C2).
     fail_calls("input ended");
     if (phase_ == phase::open) {
         phase_ = phase::draining;
@@ -54,11 +54,11 @@ void peer_core::close(duration drain, serial from) {
     if (phase_ == phase::closed) return;
     auto own = incoming_.find(from);
     if (from != 0 && own != incoming_.end() && own->second.state == request_state::open) {
-        // Who closes its own connection does not wait for an answer on it (F6).
+        // A handler that closes its own connection gets no response sent (F6).
         incoming_request& r = own->second;
         settle(r, request_state::dropped);
         fire(from, r, stop_cause::closed, "connection closed by its own handler");
-        withdraw(from);  // after its parked progress is gone: room in the queue would bring that out
+        withdraw(from);  // after fire, which removes its deferred progress: a shorter queue would send that
         if (r.group) member_settled(r.group);
         on_unanswered(r);
     }
@@ -86,7 +86,7 @@ void peer_core::forget_requests(std::string_view why) {
     close_when_done();
 }
 
-// Nobody is there any more: nothing can be said, everything is cancelled (C5, C6).
+// The connection is lost: nothing can be sent, everything is cancelled (C5, C6).
 void peer_core::end_abruptly(std::string_view cause) {
     if (phase_ == phase::closed && !planted::is(planted::closed_twice)) return;
     output_lost_ = true;
@@ -115,7 +115,7 @@ void peer_core::end_abruptly(std::string_view cause) {
     close_when_done();
 }
 
-// The peer can still hear us: every request that is cut off is told so, once (C1, G2).
+// Graceful shutdown: every open request is answered with an error (C1, G2).
 void peer_core::end_gracefully() {
     if (phase_ == phase::closing || phase_ == phase::closed) return;
     phase_ = phase::closing;
@@ -125,7 +125,7 @@ void peer_core::end_gracefully() {
     failure why{error_code::internal, role_ == role::server ? "server shutting down" : "client shutting down", {}};
     for (serial request : requests_in_order()) {
         incoming_request& r = incoming_.at(request);
-        r.nested.clear();  // fail_calls below tells them
+        r.nested.clear();  // fail_calls below ends them
         if (r.state == request_state::open) {
             settle(r, request_state::answered, true);
             send_deferred(request, r);
@@ -138,7 +138,7 @@ void peer_core::end_gracefully() {
 }
 
 void peer_core::close_when_done() {
-    // A drain is for requests that can still be answered. A cancelled handler has its grace, not the drain (F4).
+    // Draining waits for requests that can still be answered. A cancelled handler has limits::cleanup_grace instead (F4).
     if (phase_ == phase::draining && open_ids_.empty()) return end_gracefully();
     if (phase_ != phase::closing || !incoming_.empty()) return;
     grace_deadline_.reset();

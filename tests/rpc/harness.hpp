@@ -127,7 +127,7 @@ public:
         turn();
     }
     void too_large(std::string_view beginning) {
-        if (!quiet) ++seen_[show(look_at(beginning).id)];
+        if (!quiet) ++seen_[show(read_truncated(beginning).id)];
         core.on_too_large(beginning);
         turn();
     }
