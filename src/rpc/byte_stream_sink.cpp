@@ -2,8 +2,6 @@
 
 #include "rpc/planted.hpp"
 
-#include <algorithm>
-
 namespace keel::inline KEEL_ABI::rpc {
 
 byte_stream_sink::byte_stream_sink(role r, const limits& bounds) noexcept
@@ -15,17 +13,15 @@ void byte_stream_sink::end(const outgoing_message& about) {
     if (bytes_that_pause() >= hard_mark_) paused_ = true;
 }
 
-void byte_stream_sink::flush(time_point now) {
-    if (stall_deadline_ || queue_.empty() || planted::is(planted::stall_clock_not_started)) return;
-    stall_deadline_ = after(now, write_stall_);
+void byte_stream_sink::start_stall_clock(time_point now) noexcept {
+    if (!planted::is(planted::stall_clock_not_started)) stall_deadline_ = after(now, write_stall_);
 }
 
 void byte_stream_sink::on_written(std::size_t bytes, time_point now) noexcept {
-    bytes = std::min(bytes, queue_.size());
-    if (bytes == 0) return;
+    if (bytes == 0 || queue_.empty()) return;
     queue_.on_written(bytes);
     // The peer has read something: what is left has the full time again.
-    stall_deadline_ = after(now, write_stall_);
+    if (!queue_.empty() || planted::is(planted::stall_clock_runs_on)) stall_deadline_ = after(now, write_stall_);
     on_shrunk();
 }
 

@@ -8,7 +8,6 @@
 #include <keel/limits.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -34,7 +33,9 @@ public:
     void end(const outgoing_message& about) override;
     std::size_t queued_bytes(stream_id) const noexcept override { return queue_.size(); }
     /// Starts the write timeout, `limits::write_stall`, if bytes are left.
-    void flush(time_point now) override;
+    void flush(time_point now) override {
+        if (!stall_deadline_ && !queue_.empty()) start_stall_clock(now);
+    }
     unsent_messages* unsent() noexcept override { return this; }
     write_queue* queue() noexcept override { return this; }
 
@@ -46,10 +47,10 @@ private:
     std::uint64_t oldest_unsent() const noexcept override { return queue_.oldest_unsent(); }
 
     // write_queue
-    std::optional<time_point> stall_deadline() const noexcept override { return stall_deadline_; }
     void discard() noexcept override;
 
     std::size_t bytes_that_pause() const noexcept { return replies_only_ ? queue_.reply_bytes() : queue_.size(); }
+    void start_stall_clock(time_point now) noexcept;
     void on_shrunk() noexcept;
 
     output_queue queue_;
@@ -58,7 +59,6 @@ private:
     const duration write_stall_;
     const bool replies_only_;
     bool paused_ = false;
-    std::optional<time_point> stall_deadline_;
 };
 
 }  // namespace keel::rpc

@@ -86,13 +86,15 @@ protected:
 /// For sinks whose bytes wait until the peer reads them. Closing waits until they are written, for at most `limits::final_write`.
 class write_queue {
 public:
-    /// When the peer counts as gone because it has read nothing (C11); nothing while no byte waits.
-    virtual std::optional<time_point> stall_deadline() const noexcept = 0;
+    /// When the peer counts as gone because it has read nothing (C11); nothing while no byte waits. Not virtual: the core asks in every
+    /// turn.
+    const std::optional<time_point>& stall_deadline() const noexcept { return stall_deadline_; }
     /// The connection is lost: drops everything, also a message that is half written.
     virtual void discard() noexcept = 0;
 
 protected:
     ~write_queue() = default;
+    std::optional<time_point> stall_deadline_;
 };
 
 /// Takes the messages of one peer_core. Used on the peer's loop only; must outlive the core.

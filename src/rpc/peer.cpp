@@ -223,16 +223,16 @@ void peer::on_timer() {
 // ---- actions ----
 
 void peer::carry_out() {
-    if (carrying_out_) return;  // the loop below goes on with actions that are added
-    // After an exception, the actions that were left are carried out first: each of them is owed to somebody.
-    while (next_action_ < actions_.size() || core_.has_actions()) {
-        const scoped_flag mark(carrying_out_);
-        if (next_action_ == actions_.size()) {
-            next_action_ = 0;
-            core_.take_actions(actions_);
-        }
-        while (next_action_ < actions_.size()) carry_out(actions_[next_action_++]);
+    // Inside an action: the loop below goes on with the actions that are added. Not empty: an exception left some of them.
+    if (carrying_out_ || (actions_.empty() && !core_.has_actions())) return;
+    const scoped_flag mark(carrying_out_);
+    while (true) {
+        for (std::size_t count = actions_.size(); next_action_ < count;) carry_out(actions_[next_action_++]);
+        next_action_ = 0;
+        if (!core_.has_actions()) break;
+        core_.take_actions(actions_);
     }
+    actions_.clear();
 }
 
 void peer::carry_out(action& a) {

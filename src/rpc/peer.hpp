@@ -137,7 +137,7 @@ private:
     bool carrying_out_ = false;
     keel::loop::timer timer_ = 0;
     time_point timer_at_{};
-    std::vector<action> actions_;  // that are being carried out
+    std::vector<action> actions_;  // being carried out; empty otherwise
     std::size_t next_action_ = 0;
 
     std::unordered_map<serial, std::shared_ptr<request>> requests_;
