@@ -4,6 +4,7 @@
 // '<' ends the input, '.' advances the clock by a minute, anything else is sent as the result of the last request.
 
 #include "client/link.hpp"
+#include "rpc/connection_io.hpp"
 #include "support/manual_loop.hpp"
 #include "support/scripted_connection.hpp"
 
@@ -37,7 +38,7 @@ public:
     explicit script_link(std::unique_ptr<connection> wire) noexcept : wire_(std::move(wire)) {}
     std::shared_ptr<rpc::peer> open(std::shared_ptr<loop> on, const limits& bounds,
                                     client_side::link_user& user) override {
-        auto p = std::make_shared<rpc::peer>(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, user);
+        auto p = rpc::make_connection_peer(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, user);
         p->start();
         return p;
     }

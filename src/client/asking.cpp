@@ -332,7 +332,7 @@ task<json::value> client_engine::ask_cached(session_ptr s, outgoing_call& what, 
 void client_engine::notify(std::string_view method, const json::value& params) {
     if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: the parameters are an object");
     if (!in_use()) return;
-    if (current_->peer().core().waiting_for(0) >= options.limits.out_queue) {
+    if (current_->peer().core().queued_bytes() >= options.limits.out_queue) {
         return log(log_level::warning, "the server reads too slowly; not sent: " + rpc::printable(method));
     }
     json::value given = params;

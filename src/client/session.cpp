@@ -1,5 +1,6 @@
 #include "client/session.hpp"
 
+#include "async/release_later.hpp"
 #include "client/engine.hpp"
 #include "client/subscription_state.hpp"
 #include "protocol/messages.hpp"
@@ -86,7 +87,7 @@ void session::refresh_meta() {
 void session::watch_for_silence() {
     keep_alive_.start(peer_, engine_->options.keep_alive, [this](rpc::peer& silent) {
         engine_->log(log_level::warning, "no sign of life from the server");
-        silent.lost("no sign of life from the server");
+        silent.fail("no sign of life from the server");
     });
 }
 
@@ -196,8 +197,7 @@ void session::on_closed(std::string_view cause, std::size_t) {
             self->cause_ = self->closing_ ? more : self->cause_ + "; " + more;
         }
         self->end_subscriptions(self->cause_);
-        // Not before the end of this turn. A loop that ends sooner drops it with the rest.
-        self->engine_->on->post([last = std::exchange(self->self_, nullptr)] {});
+        detail::release_later(*self->engine_->on, std::exchange(self->self_, nullptr));
         // Whoever waits for an answer learns of it first (D1).
         self->over.set();
         self->engine_->session_ended(*self, self->closing_ ? std::string() : self->cause_);

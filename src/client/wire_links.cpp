@@ -3,6 +3,7 @@
 #include "async/timeout.hpp"
 #include "client/engine.hpp"
 #include "client/link.hpp"
+#include "rpc/connection_io.hpp"
 
 #include <keel/async.hpp>
 #include <keel/child_process.hpp>
@@ -24,7 +25,7 @@ public:
     explicit wire_link(std::unique_ptr<connection> wire) noexcept : wire_(std::move(wire)) {}
 
     std::shared_ptr<rpc::peer> open(std::shared_ptr<loop> on, const limits& bounds, link_user& user) override {
-        auto p = std::make_shared<rpc::peer>(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, user);
+        auto p = rpc::make_connection_peer(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, user);
         p->start();
         return p;
     }
@@ -77,7 +78,7 @@ public:
             auto p = peer.lock();
             if (!p || p->closed()) return;
             start_timer_after(p->loop(), time_for_last_words, [weak = peer] {
-                if (auto held = weak.lock(); held && !held->closed()) held->lost("the process has ended");
+                if (auto held = weak.lock(); held && !held->closed()) held->fail("the process has ended");
             });
         }
     };

@@ -2,7 +2,7 @@
 
 // What was said on the streams of one session, for clients that lose their connection and come back.
 
-#include "rpc/outlet.hpp"
+#include "rpc/message_sink.hpp"
 
 #include <cstdint>
 #include <deque>

@@ -1,5 +1,6 @@
 #include "http/legacy_session.hpp"
 
+#include "async/release_later.hpp"
 #include "http/service.hpp"
 #include "http/sse_writer.hpp"
 
@@ -11,7 +12,7 @@ namespace keel::inline KEEL_ABI::http {
 
 namespace {
 
-using rpc::frame;
+using rpc::outgoing_message;
 using rpc::stream_id;
 using answer_form = http_options::answer_form;
 
@@ -26,10 +27,6 @@ std::string error_text(int code, std::string_view message, const rpc::request_id
     return text;
 }
 
-bool is_answer(const frame& about) noexcept {
-    return about.what == frame::kind::result || about.what == frame::kind::error;
-}
-
 }  // namespace
 
 legacy_session::legacy_session(lane& l, std::string id, std::string credential, bool one_stream)
@@ -42,7 +39,7 @@ std::shared_ptr<legacy_session> legacy_session::create(lane& l, std::string id, 
     // Held by the server's session until it has ended: it speaks through us.
     made->session_ = l.shared.server->attach(l.loop, [made](const connection_end&) {
         made->on_session_ended();
-        made->lane_.loop->post([made] {});  // its peer speaks through us until this turn is over
+        detail::release_later(*made->lane_.loop, made);  // its peer uses us until this turn is over
     });
     if (!made->session_) return nullptr;
     l.hold();
@@ -208,7 +205,7 @@ void legacy_session::resume(const event_log::position& from, std::shared_ptr<exc
 
 // ---- what goes out ----
 
-std::string& legacy_session::begin(const frame&) {
+std::string& legacy_session::begin(const outgoing_message&) {
     constexpr std::size_t kept_capacity = 64 * 1024;
     if (text_.capacity() > kept_capacity) std::string().swap(text_);
     if (events_.capacity() > kept_capacity) std::string().swap(events_);
@@ -216,19 +213,18 @@ std::string& legacy_session::begin(const frame&) {
     return text_;
 }
 
-std::uint64_t legacy_session::end(const frame& about) {
+void legacy_session::end(const outgoing_message& about) {
     stream_id on = place_of(about.stream);
     stream* s = find(on);
     // What was to be said on a stream that is over concerns the client in general.
-    if (!s && !is_answer(about)) s = find(on = general_);
+    if (!s && !about.is_response()) s = find(on = general_);
     if (!s) {
         lane_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
-    } else if (is_answer(about) && !one_stream_) {
+    } else if (about.is_response() && !one_stream_) {
         answer(on, *s, text_);
     } else if (!s->json_only) {
         say(on, *s, text_);
     }
-    return next_number_++;
 }
 
 void legacy_session::open_stream(stream_id on, stream& s) {
@@ -316,14 +312,14 @@ void legacy_session::has_ended(stream_id on, stream& s) {
 }
 
 // B18: the request was cancelled, and its exchange must end.
-void legacy_session::unanswered(stream_id on, const rpc::request_id& id) {
+void legacy_session::on_unanswered(stream_id on, const rpc::request_id& id) {
     stream* s = find(on);
     if (ending_ || one_stream_ || !s) return;
     if (s->open && !s->has_id) return request_done(on, *s);
     answer(on, *s, error_text(error_code::request_cancelled, "request cancelled", id));
 }
 
-bool legacy_session::may_ask(stream_id on) const noexcept {
+bool legacy_session::may_send_request(stream_id on) const noexcept {
     const stream* s = find(on);
     return s && !ending_ && !s->json_only && (s->at || (s->open && has_ids()));
 }
@@ -338,12 +334,12 @@ void legacy_session::release(stream_id on, duration retry) {
     std::exchange(s->at, nullptr)->end_stream();
 }
 
-std::size_t legacy_session::waiting(stream_id on) const noexcept {
+std::size_t legacy_session::queued_bytes(stream_id on) const noexcept {
     const stream* s = find(on);
     return s && s->at ? s->at->waiting() : 0;
 }
 
-void legacy_session::flush() { lane_.flush_dirty(); }
+void legacy_session::flush(time_point) { lane_.flush_dirty(); }
 
 // ---- connections come and go ----
 
@@ -386,7 +382,7 @@ void legacy_session::end(const char* why) {
     }
     older_.clear();
     streams_.clear();
-    if (auto session = session_) session->peer().lost(why);
+    if (auto session = session_) session->peer().fail(why);
     lane_.flush_dirty();
 }
 

@@ -6,7 +6,7 @@
 #include "http/exchange.hpp"
 #include "protocol/revision.hpp"
 #include "rpc/message.hpp"
-#include "rpc/outlet.hpp"
+#include "rpc/message_sink.hpp"
 #include "server/session.hpp"
 
 #include <keel/http_server.hpp>
@@ -23,7 +23,8 @@ namespace keel::inline KEEL_ABI::http {
 class lane;
 
 /// Lives on its lane's loop; owned by the lane, and by its server session until that has ended.
-class legacy_session final : public rpc::outlet,
+class legacy_session final : public rpc::message_sink,
+                             private rpc::stream_control,
                              public exchange_user,
                              public std::enable_shared_from_this<legacy_session> {
 public:
@@ -31,7 +32,7 @@ public:
     static std::shared_ptr<legacy_session> create(lane& l, std::string id, std::string credential,
                                                   bool one_stream = false);
     legacy_session(lane& l, std::string id, std::string credential, bool one_stream);
-    ~legacy_session() = default;
+    ~legacy_session() override = default;
 
     const std::string& id() const noexcept { return id_; }
     /// A session belongs to who has opened it (H2).
@@ -71,17 +72,17 @@ private:
         time_point ended = time_point::max();
     };
 
-    // rpc::outlet
-    std::string& begin(const rpc::frame& about) override;
-    std::uint64_t end(const rpc::frame& about) override;
-    std::uint64_t first_to_withdraw() const noexcept override { return next_number_; }
-    std::size_t withdraw(rpc::serial) override { return 0; }
-    rpc::serial owner_of_answer(const rpc::request_id&) const noexcept override { return 0; }
-    std::size_t waiting(rpc::stream_id on) const noexcept override;
-    void unanswered(rpc::stream_id on, const rpc::request_id& id) override;
-    bool may_ask(rpc::stream_id on) const noexcept override;
+    // rpc::message_sink
+    std::string& begin(const rpc::outgoing_message& about) override;
+    void end(const rpc::outgoing_message& about) override;
+    std::size_t queued_bytes(rpc::stream_id on) const noexcept override;
+    void flush(time_point now) override;
+    rpc::stream_control* streams() noexcept override { return this; }
+
+    // rpc::stream_control
+    bool may_send_request(rpc::stream_id on) const noexcept override;
+    void on_unanswered(rpc::stream_id on, const rpc::request_id& id) override;
     void release(rpc::stream_id on, duration retry) override;
-    void flush() override;
 
     // exchange_user
     void on_exchange_gone(std::uint64_t tag) override;
@@ -118,7 +119,6 @@ private:
     std::string text_;                  // of the message being written
     std::string events_;
     rpc::stream_id next_stream_ = 1;
-    std::uint64_t next_number_ = 1;
     time_point used_;
     bool opening_ = false;
     bool ending_ = false;

@@ -1,5 +1,6 @@
 #include "http/modern_side.hpp"
 
+#include "async/release_later.hpp"
 #include "http/http_connection.hpp"
 #include "http/service.hpp"
 #include "http/sse_writer.hpp"
@@ -10,11 +11,11 @@ namespace keel::inline KEEL_ABI::http {
 
 namespace {
 
-using rpc::frame;
+using rpc::outgoing_message;
 using answer_form = http_options::answer_form;
 
 /// What an error is as a status, while nothing has been streamed (I14). Errors without a status of their own are answers.
-int status_of(const frame& about, bool stateless) noexcept {
+int status_of(const outgoing_message& about, bool stateless) noexcept {
     if (stateless) return 200;  // older clients do not look into other answers
     switch (about.code) {
         case error_code::method_not_found: return 404;
@@ -27,10 +28,6 @@ int status_of(const frame& about, bool stateless) noexcept {
     }
 }
 
-bool is_answer(const frame& about) noexcept {
-    return about.what == frame::kind::result || about.what == frame::kind::error;
-}
-
 }  // namespace
 
 modern_side::modern_side(http_connection& c) : connection_(&c), lane_(c.lane()) {}
@@ -41,7 +38,7 @@ std::shared_ptr<modern_side> modern_side::create(http_connection& c) {
     // Held by the session until it has ended: it speaks through us.
     side->session_ = lane.shared.server->attach(lane.loop, [side, &lane](const connection_end&) {
         side->session_.reset();
-        lane.loop->post([side] {});                          // its peer speaks through us until this turn is over
+        detail::release_later(*lane.loop, side);             // its peer uses us until this turn is over
         if (side->connection_) side->connection_->retire();  // only a server that stops ends it before its connection
         lane.remove_orphan(side);
         lane.let_go();
@@ -76,7 +73,7 @@ void modern_side::connection_closed() {
     if (session->is_stateless()) {
         lane_.add_orphan(shared_from_this());
         session->close(duration::max());
-    } else session->peer().lost("the client closed its connection");
+    } else session->peer().fail("the client closed its connection");
 }
 
 // HTTP-11: the client has closed the stream of its answer, and that is how it cancels.
@@ -96,20 +93,21 @@ void modern_side::open_stream() {
     connection_->end_events();
 }
 
-bool modern_side::speaks(const frame& about) const noexcept {
+bool modern_side::is_sent(const outgoing_message& about) const noexcept {
     if (!connection_ || !connection_->answering() || about.stream != stream_) return false;
-    return is_answer(about) || (about.what == frame::kind::said && form_ != answer_form::json);
+    return about.is_response() ||
+           (about.type == outgoing_message::kind::scoped_notification && form_ != answer_form::json);
 }
 
-std::string& modern_side::begin(const frame& about) {
-    if (!speaks(about)) {
-        unheard_.clear();
-        return unheard_;
+std::string& modern_side::begin(const outgoing_message& about) {
+    if (!is_sent(about)) {
+        discarded_.clear();
+        return discarded_;
     }
     if (!connection_->streaming()) {
         // An error with a status of its own has to show it, whatever the form (HTTP-13).
         int status = status_of(about, session_->is_stateless());
-        if (is_answer(about) && (form_ != answer_form::events || status != 200)) {
+        if (about.is_response() && (form_ != answer_form::events || status != 200)) {
             writing_ = &connection_->begin_json(status);
             return *writing_;
         }
@@ -120,27 +118,25 @@ std::string& modern_side::begin(const frame& about) {
     return *writing_;
 }
 
-std::uint64_t modern_side::end(const frame& about) {
+void modern_side::end(const outgoing_message& about) {
     std::string* written = std::exchange(writing_, nullptr);
-    if (!written) return next_number_++;
-    if (!connection_->streaming()) {
-        connection_->end_json();
-        return next_number_++;
-    }
+    if (!written) return;
+    if (!connection_->streaming()) return connection_->end_json();
     *written += "\n\n";
     connection_->end_events();
-    if (is_answer(about)) connection_->end_stream();
-    return next_number_++;
+    if (about.is_response()) connection_->end_stream();
 }
 
-std::size_t modern_side::waiting(rpc::stream_id) const noexcept { return connection_ ? connection_->waiting() : 0; }
+std::size_t modern_side::queued_bytes(rpc::stream_id) const noexcept {
+    return connection_ ? connection_->waiting() : 0;
+}
 
 // Its own handler has closed the connection, or the server gives it up: there is nothing to be said on it any more.
-void modern_side::unanswered(rpc::stream_id on, const rpc::request_id&) {
+void modern_side::on_unanswered(rpc::stream_id on, const rpc::request_id&) {
     if (connection_ && connection_->answering() && on == stream_) connection_->close();
 }
 
-void modern_side::flush() {
+void modern_side::flush(time_point) {
     if (connection_) connection_->lane().flush_dirty();
 }
 

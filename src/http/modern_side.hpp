@@ -3,7 +3,7 @@
 // Requests of revision 2026-07-28 on one HTTP connection, and, for servers without sessions, those of older ones.
 
 #include "http/watcher.hpp"
-#include "rpc/outlet.hpp"
+#include "rpc/message_sink.hpp"
 #include "server/session.hpp"
 
 #include <keel/http_server.hpp>
@@ -18,11 +18,14 @@ class lane;
 
 /// A peer of the connection's own. HTTP has one request at a time on a connection, so the peer's connection is this one: when it
 /// breaks, what runs is cancelled, as on any other transport. Lives until its session has ended.
-class modern_side final : public rpc::outlet, public answer_watcher, public std::enable_shared_from_this<modern_side> {
+class modern_side final : public rpc::message_sink,
+                          private rpc::stream_control,
+                          public answer_watcher,
+                          public std::enable_shared_from_this<modern_side> {
 public:
     /// Null while the server is stopping.
     static std::shared_ptr<modern_side> create(http_connection& c);
-    ~modern_side() = default;
+    ~modern_side() override = default;
     explicit modern_side(http_connection& c);
 
     /// The answer goes to the connection, in this form.
@@ -39,28 +42,26 @@ public:
     void on_quiet() override;
 
 private:
-    // rpc::outlet
-    std::string& begin(const rpc::frame& about) override;
-    std::uint64_t end(const rpc::frame& about) override;
-    std::uint64_t first_to_withdraw() const noexcept override { return next_number_; }
-    std::size_t withdraw(rpc::serial) override { return 0; }
-    rpc::serial owner_of_answer(const rpc::request_id&) const noexcept override { return 0; }
-    std::size_t waiting(rpc::stream_id) const noexcept override;
-    void unanswered(rpc::stream_id on, const rpc::request_id& id) override;
-    bool may_ask(rpc::stream_id) const noexcept override { return false; }  // neither era may, here
-    void release(rpc::stream_id, duration) override {}
-    void flush() override;
+    // rpc::message_sink
+    std::string& begin(const rpc::outgoing_message& about) override;
+    void end(const rpc::outgoing_message& about) override;
+    std::size_t queued_bytes(rpc::stream_id) const noexcept override;
+    void flush(time_point now) override;
+    rpc::stream_control* streams() noexcept override { return this; }
 
-    bool speaks(const rpc::frame& about) const noexcept;
+    // rpc::stream_control
+    bool may_send_request(rpc::stream_id) const noexcept override { return false; }  // in neither era
+    void on_unanswered(rpc::stream_id on, const rpc::request_id& id) override;
+
+    bool is_sent(const rpc::outgoing_message& about) const noexcept;
     void open_stream();
 
     http_connection* connection_;  // null when it has gone
     keel::http::lane& lane_;
     std::shared_ptr<server_side::session> session_;
-    std::string unheard_;             // takes what nobody will hear
+    std::string discarded_;           // takes messages that are not sent
     std::string* writing_ = nullptr;  // between begin and end
-    std::uint64_t next_number_ = 1;
-    rpc::stream_id stream_ = 0;  // of the request at hand; each has its own
+    rpc::stream_id stream_ = 0;       // of the request at hand; each has its own
     http_options::answer_form form_ = http_options::answer_form::as_needed;
 };
 

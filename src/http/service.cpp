@@ -1,5 +1,6 @@
 #include "http/service.hpp"
 
+#include "async/release_later.hpp"
 #include "http/http_connection.hpp"
 #include "http/legacy_session.hpp"
 #include "http/modern_side.hpp"
@@ -75,8 +76,7 @@ void lane::adopt(std::unique_ptr<connection> wire) {
 void lane::remove(http_connection* c) {
     auto at = connections_.find(c);
     if (at == connections_.end()) return;
-    // It may be in the middle of a call.
-    loop->post([gone = std::move(at->second)] {});
+    detail::release_later(*loop, std::move(at->second));  // one of its functions may be running
     connections_.erase(at);
     check_ended();
 }

@@ -8,7 +8,7 @@ namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
-using rpc::frame;
+using rpc::outgoing_message;
 using kind = posted_message::kind;
 using stage = link_exchange::stage;
 
@@ -16,19 +16,9 @@ constexpr std::size_t kept_exchanges = 64;
 constexpr std::size_t usual_message = 512;  // bytes
 constexpr duration gate_patience = std::chrono::seconds(5);
 
-kind kind_of(const frame& about) noexcept {
-    switch (about.what) {
-        case frame::kind::question: return kind::question;
-        case frame::kind::result:
-        case frame::kind::error: return kind::answer;
-        case frame::kind::said:
-        case frame::kind::news: break;
-    }
-    return kind::news;
-}
-
-bool belongs_to_request_of_server(const frame& about) noexcept {
-    return about.what == frame::kind::result || about.what == frame::kind::error || about.what == frame::kind::said;
+kind kind_of(const outgoing_message& about) noexcept {
+    if (about.is_response()) return kind::answer;
+    return about.type == outgoing_message::kind::request ? kind::question : kind::news;
 }
 
 }  // namespace
@@ -50,8 +40,8 @@ std::shared_ptr<rpc::peer> http_link::open(std::shared_ptr<loop> on, const limit
                                            client_side::link_user& user) {
     limits_ = bounds;
     user_ = &user;
-    peer_ = std::make_shared<rpc::peer>(std::move(on), static_cast<rpc::outlet&>(*this), rpc::role::client, bounds,
-                                        nullptr, static_cast<rpc::peer_user&>(*this));
+    peer_ = std::make_shared<rpc::peer>(std::move(on), static_cast<rpc::message_sink&>(*this), rpc::role::client,
+                                        bounds, nullptr, static_cast<rpc::peer_user&>(*this));
     peer_->start();
     return peer_;
 }
@@ -83,14 +73,14 @@ link_exchange& http_link::take_exchange() {
     return x;
 }
 
-std::string& http_link::begin(const frame&) {
+std::string& http_link::begin(const outgoing_message&) {
     writing_ = &take_exchange();
     std::string& body = writing_->message.body;
     if (body.capacity() < usual_message) body.reserve(usual_message);
     return body;
 }
 
-std::uint64_t http_link::end(const frame& about) {
+void http_link::end(const outgoing_message& about) {
     link_exchange& x = *std::exchange(writing_, nullptr);
     posted_message& m = x.message;
     m.what = kind_of(about);
@@ -99,7 +89,7 @@ std::uint64_t http_link::end(const frame& about) {
     m.method = about.method;
     m.name = about.name;
     m.size = m.body.size();
-    if (about.answers) m.answers = *about.answers;
+    if (about.answered_id) m.answers = *about.answered_id;
     if (about.headers) {
         m.extra = *about.headers;
         for (const auto& [name, value] : m.extra) {
@@ -108,17 +98,12 @@ std::uint64_t http_link::end(const frame& about) {
             }
         }
     }
-    std::uint64_t number = m.number;
     // BASE-17: in the modern era a server asks nothing, and gets no answers.
-    if (terms_.modern && belongs_to_request_of_server(about)) {
-        drop(x);
-        return number;
-    }
+    if (terms_.modern && about.is_reply()) return drop(x);
     // The peer's core keeps questions within the bound; answers it does not.
-    if (m.what != kind::question && waiting(0) >= limits_.out_queue) {
+    if (m.what != kind::question && queued_bytes(0) >= limits_.out_queue) {
         note("the server takes too little: a message was dropped");
-        drop(x);
-        return number;
+        return drop(x);
     }
     if (m.what == kind::question) questions_.add(m.owner, &x);
     if (!terms_.modern && m.what == kind::news && m.method == "notifications/initialized") {
@@ -131,10 +116,9 @@ std::uint64_t http_link::end(const frame& about) {
     }
     count(x);
     queued_.push_back(&x);
-    return number;
 }
 
-void http_link::flush() {
+void http_link::flush(time_point) {
     // By index: nothing that is called from here adds to them, but a message may leave them.
     for (std::size_t i = 0; i < queued_.size(); ++i) {
         link_exchange& x = *queued_[i];
@@ -231,13 +215,13 @@ void http_link::uncount(link_exchange& x) const noexcept {
     unsent_bytes_ -= x.message.size;
 }
 
-std::size_t http_link::waiting(rpc::stream_id) const noexcept {
+std::size_t http_link::queued_bytes(rpc::stream_id) const noexcept {
     while (first_unsent_ && !untouched(*first_unsent_)) uncount(*first_unsent_);
     return unsent_bytes_;
 }
 
-std::uint64_t http_link::first_to_withdraw() const noexcept {
-    waiting(0);
+std::uint64_t http_link::oldest_unsent() const noexcept {
+    queued_bytes(0);
     return first_unsent_ ? first_unsent_->message.number : next_number_;
 }
 
@@ -257,7 +241,7 @@ std::size_t http_link::withdraw(rpc::serial owner) {
     return taken;
 }
 
-rpc::serial http_link::owner_of_answer(const rpc::request_id& id) const noexcept {
+rpc::serial http_link::owner_of_response(const rpc::request_id& id) const noexcept {
     rpc::serial owner = 0;
     for (const link_exchange* x = first_unsent_; x; x = x->next) {
         if (x->message.what == kind::answer && x->message.answers == id && untouched(*x)) owner = x->message.owner;

@@ -32,7 +32,11 @@ struct http_link_options {
 
 /// Everything on its loop. Not destroyed from inside anything it calls; what was open when it is destroyed ends without a
 /// word. The peer is told the truth about each call: an answer, or why there is none, never silence.
-class http_link final : public client_side::link, private rpc::outlet, private rpc::peer_user {
+class http_link final : public client_side::link,
+                        private rpc::message_sink,
+                        private rpc::unsent_messages,
+                        private rpc::stream_control,
+                        private rpc::peer_user {
 public:
     /// Throws std::invalid_argument for a header that cannot be sent.
     http_link(std::shared_ptr<loop> on, std::unique_ptr<transfer_pool> pool, http_link_options options);
@@ -58,18 +62,23 @@ private:
     friend class old_stream;
     friend class session_delete;
 
-    // rpc::outlet
-    std::string& begin(const rpc::frame& about) override;
-    std::uint64_t end(const rpc::frame& about) override;
-    std::uint64_t first_to_withdraw() const noexcept override;
+    // rpc::message_sink
+    std::string& begin(const rpc::outgoing_message& about) override;
+    void end(const rpc::outgoing_message& about) override;
+    std::size_t queued_bytes(rpc::stream_id) const noexcept override;
+    void flush(time_point now) override;
+    rpc::unsent_messages* unsent() noexcept override { return this; }
+    rpc::stream_control* streams() noexcept override { return this; }
+
+    // rpc::unsent_messages
     std::size_t withdraw(rpc::serial owner) override;
-    rpc::serial owner_of_answer(const rpc::request_id& id) const noexcept override;
-    std::size_t waiting(rpc::stream_id) const noexcept override;
-    void unanswered(rpc::stream_id, const rpc::request_id&) override {}
-    bool may_ask(rpc::stream_id) const noexcept override { return !closed_; }
+    rpc::serial owner_of_response(const rpc::request_id& id) const noexcept override;
+    std::uint64_t newest() const noexcept override { return next_number_ - 1; }
+    std::uint64_t oldest_unsent() const noexcept override;
+
+    // rpc::stream_control
+    bool may_send_request(rpc::stream_id) const noexcept override { return !closed_; }
     bool give_up(rpc::serial call) override;
-    void flush() override;
-    void release(rpc::stream_id, duration) override {}
 
     // rpc::peer_user: handed on, because the end is ours to see.
     void on_request(rpc::peer& p, rpc::serial request, std::string_view method, const json::value* params) override;
@@ -130,7 +139,7 @@ private:
     client_side::link_user* user_ = nullptr;
     std::shared_ptr<rpc::peer> peer_;
     json::document document_;
-    rpc::allowance reports_{10};
+    rpc::rate_limiter reports_{10};
 
     struct serial_hash {
         std::size_t operator()(rpc::serial n) const noexcept { return static_cast<std::size_t>(n); }

@@ -167,7 +167,7 @@ void link_exchange::take_events(std::string_view bytes) {
 
 // E3: it is skipped. If it was the answer, nothing more is to come.
 void link_exchange::take_large_event(std::string_view beginning) {
-    const rpc::glimpse seen = rpc::look_at(beginning);
+    const rpc::truncated_message seen = rpc::read_truncated(beginning);
     const bool ours = !seen.method && (!seen.id.present() || call_of(seen.id) == message.owner);
     if (ours && !settled) return fail(error_kind::bad_message, "the answer is too large");
     home_.take_large_message(beginning);

@@ -5,7 +5,7 @@
 #include "http/sse_reader.hpp"
 #include "http_client/http_link_outcome.hpp"
 #include "http_client/transfer.hpp"
-#include "rpc/outlet.hpp"
+#include "rpc/message_sink.hpp"
 
 #include <cstdint>
 #include <list>

@@ -46,7 +46,7 @@ void http_link::take_message(link_exchange* from, const rpc::message& m) {
 }
 
 void http_link::take_large_message(std::string_view beginning) {
-    const rpc::glimpse seen = rpc::look_at(beginning);
+    const rpc::truncated_message seen = rpc::read_truncated(beginning);
     if (!seen.method) {
         auto at = questions_.find(call_of(seen.id));
         // The peer fails the call.

@@ -112,7 +112,7 @@ void old_stream::lose(std::string_view why) {
     std::string cause(why);
     stop();
     // When it breaks between the event and those who wait for it, they see that it is not usable.
-    if (decided.is_set()) home_.peer_->lost(cause);
+    if (decided.is_set()) home_.peer_->fail(cause);
     else decide();
 }
 

@@ -6,7 +6,7 @@
 
 namespace keel::inline KEEL_ABI::rpc {
 
-/// Shared with the question that is under way, which may end after the session.
+/// Shared with the ping in flight, which may end after the session.
 class keep_alive::watch : public std::enable_shared_from_this<watch> {
 public:
     watch(const std::shared_ptr<peer>& p, duration interval, std::function<void(peer&)> silent)
@@ -15,7 +15,7 @@ public:
 
     void arm() {
         timer_ = start_timer_after(*loop_, interval_, [weak = weak_from_this()] {
-            if (auto self = weak.lock()) self->look();
+            if (auto self = weak.lock()) self->check();
         });
     }
 
@@ -25,7 +25,7 @@ public:
     }
 
 private:
-    void look() {
+    void check() {
         timer_ = 0;
         auto p = peer_.lock();
         if (ended_ || !p || p->closed()) return;
@@ -46,10 +46,10 @@ private:
             } catch (const keel::error& e) {
                 switch (e.kind()) {
                     case error_kind::timed_out:
-                    case error_kind::unavailable:  // over HTTP: nobody is there
+                    case error_kind::unavailable:  // over HTTP: the server is not reachable
                     case error_kind::stream_lost: return give_up();
                     case error_kind::closed: return;
-                    default: break;  // any answer is a sign of life, an error too
+                    default: break;  // any response shows that the peer is alive, also an error
                 }
             } catch (const cancelled&) {
                 return;
@@ -71,7 +71,7 @@ private:
     const duration interval_;
     const std::function<void(peer&)> silent_;
     loop::timer timer_ = 0;
-    std::uint64_t heard_;  // messages of theirs, when we last looked
+    std::uint64_t heard_;  // messages received at the last check
     bool ended_ = false;
     std::optional<detail::activity> line_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// Asking a silent peer of the older era whether it is still there.
+// Pings a silent peer (revisions up to 2025-11-25).
 
 #include "rpc/peer.hpp"
 
@@ -9,15 +9,15 @@
 
 namespace keel::inline KEEL_ABI::rpc {
 
-/// Of one session, of either role, on its loop. A peer that says something of its own accord is not asked.
+/// Pings the peer of one session whenever it has sent nothing for an interval. Either role; use on the loop only.
 class keep_alive {
 public:
     keep_alive() = default;
     keep_alive(const keep_alive&) = delete;
     keep_alive& operator=(const keep_alive&) = delete;
 
-    /// `silent` is called once, when there was no answer within the interval, in a turn of its own: it may end the session, and with
-    /// that us. Does nothing when the interval is zero. What was started before ends.
+    /// Calls `silent` once if a ping is not answered within `interval`, from posted work: it may end the session, and with it this object.
+    /// Replaces an earlier start. Does nothing if `interval` is zero.
     void start(const std::shared_ptr<peer>& p, duration interval, std::function<void(peer&)> silent);
     void end();
 

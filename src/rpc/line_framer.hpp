@@ -1,6 +1,6 @@
 #pragma once
 
-// One message per line: cuts a stream of bytes into lines, whatever the pieces in which it comes.
+// One message per line: splits a stream of bytes, received in pieces of any size, into lines.
 
 #include <keel/version.hpp>
 
@@ -11,14 +11,14 @@
 
 namespace keel::inline KEEL_ABI::rpc {
 
-/// Lines that lie whole within a piece are handed on without a copy. A line beyond the limit is skipped in constant
-/// memory. Empty lines, a carriage return before the newline and a byte order mark in front are nobody's business (E2).
+/// Lines that lie whole within a piece are passed on without a copy. A line longer than the limit is skipped in constant memory. Empty
+/// lines, white space around a line and a byte order mark at the start are ignored (E2).
 class line_framer {
 public:
     explicit line_framer(std::size_t max_line) noexcept : max_line_(max_line) {}
 
     /// Calls `line(std::string_view)` for each complete line and `too_large(std::string_view beginning)` for each that
-    /// is skipped. The views are good during the call. Stops early, and forgets the rest, when `line` returns false.
+    /// is skipped. The views are valid during the call. Drops the rest of `bytes` when `line` returns false.
     template <class Line, class TooLarge>
     void feed(std::string_view bytes, Line line, TooLarge too_large) {
         while (!bytes.empty()) {
@@ -62,7 +62,7 @@ public:
         }
     }
 
-    /// What stands after the last newline; nothing while a line is being skipped.
+    /// The text after the last newline; empty while a line is being skipped.
     std::string_view remainder() noexcept { return skipping_ ? std::string_view() : strip(partial_); }
 
 private:

@@ -13,7 +13,7 @@ void request_id::write(std::string& out) const {
         case kind::integer: json::write_int(out, number_); break;
         case kind::unsigned_integer: json::write_uint(out, static_cast<std::uint64_t>(number_)); break;
         case kind::string:
-            if (!json::write_string(out, text_)) out += "null";  // only for an id that never was JSON
+            if (!json::write_string(out, text_)) out += "null";  // cannot happen for an id that was received
             break;
     }
 }
@@ -26,7 +26,7 @@ void be_invalid(message& m, const char* problem) {
     m.problem = problem;
 }
 
-// A response is never answered, so a malformed one is still a response: its waiter is told.
+// A malformed response is still classified as a response: it is never answered, and its call fails.
 void be_response(message& m) {
     m.kind = message_kind::response;
     if (m.result && m.error) {
@@ -38,7 +38,7 @@ void be_response(message& m) {
     }
 }
 
-/// The members of a message that have a meaning.
+/// The members of a message that JSON-RPC defines.
 struct known_members {
     const json::value* version = nullptr;
     const json::value* id = nullptr;
@@ -68,7 +68,7 @@ struct known_members {
 void sort_out(message& m, const known_members& has) {
     if (!has.version || has.version->if_string() != std::string_view("2.0")) {
         if (has.method || !(m.result || m.error)) return be_invalid(m, "jsonrpc is not \"2.0\"");
-        be_response(m);  // no reply is due to something that looks like a response
+        be_response(m);  // a response is never answered
         m.problem = "jsonrpc is not \"2.0\"";
         return;
     }
@@ -104,7 +104,7 @@ message classify(const json::value& v) {
 
 namespace {
 
-/// Collects small pieces and appends them together, which is cheaper than one by one.
+/// Collects small pieces and appends them together, which is faster than one by one.
 class gatherer {
 public:
     explicit gatherer(std::string& out) noexcept : out_(out) {}
@@ -166,7 +166,7 @@ void write_error(std::string& out, const request_id& id, const failure& why) {
     if (!why.data.is_null()) {
         std::size_t before = out.size();
         out += R"(,"data":)";
-        if (!json::write(out, why.data)) out.resize(before);  // an error without its data is better than none
+        if (!json::write(out, why.data)) out.resize(before);  // rather an error without its data than no error
     }
     out += "}}";
 }
@@ -197,9 +197,9 @@ void write_notification(std::string& out, std::string_view method, std::string_v
     out += '}';
 }
 
-glimpse look_at(std::string_view beginning) {
-    // A scan, not a parse: the text breaks off somewhere. Follow strings and nesting; look at the keys of the object.
-    glimpse seen;
+truncated_message read_truncated(std::string_view beginning) {
+    // A scanner, because the text is truncated: it follows strings and nesting, and reads the keys of the top-level object.
+    truncated_message seen;
     std::size_t start = beginning.find_first_not_of(" \t\r\n");
     if (start == std::string_view::npos || beginning[start] != '{') return seen;
     auto end_of_string = [&](std::size_t i) {  // i: its opening quote; the closing one, or the end of the text
@@ -210,7 +210,7 @@ glimpse look_at(std::string_view beginning) {
     };
     int depth = 1;
     bool expect_key = true;
-    std::size_t id_from = 0;  // of the value that is the id, while we are in it
+    std::size_t id_from = 0;  // start of the id, while the scan is inside it
     for (std::size_t i = start + 1; i < beginning.size() && depth > 0; ++i) {
         char c = beginning[i];
         if (id_from != 0 && depth == 1 && (c == ',' || c == '}')) {

@@ -4,39 +4,19 @@
 
 namespace keel::inline KEEL_ABI::rpc {
 
-/// Every way in opens a turn; the outermost one carries out what the core asked for and writes once.
-class peer::turn {
-public:
-    explicit turn(peer& p) noexcept : peer_(p) {
-        if (peer_.turns_++ == 0) peer_.core_.set_now(peer_.loop_->now());
-    }
-    turn(const turn&) = delete;
-    turn& operator=(const turn&) = delete;
-    ~turn() {
-        if (peer_.turns_ == 1) {
-            peer_.end_turn();
-            if (!peer_.core_.closed()) peer_.user_.on_turn_end();
-        }
-        --peer_.turns_;
-    }
-
-private:
-    peer& peer_;
-};
-
 namespace {
 
 keel::error error_of(call_outcome o) {
-    bool said = o.kind == error_kind::rejected;
-    keel::error why = said ? keel::error(o.error.code, o.error.message, std::move(o.error.data))
-                           : keel::error(o.kind, o.error.message);
+    bool rejected = o.kind == error_kind::rejected;
+    keel::error why = rejected ? keel::error(o.error.code, o.error.message, std::move(o.error.data))
+                               : keel::error(o.kind, o.error.message);
     why.set_http_status(o.http_status);
     return why;
 }
 
 }  // namespace
 
-/// A coroutine waiting for the answer to a request of ours.
+/// A coroutine that waits for the response to a request.
 class peer::answer_wait final : public detail::wait {
 public:
     answer_wait(std::shared_ptr<peer> p, std::shared_ptr<request> asker,
@@ -44,7 +24,7 @@ public:
         : peer_(std::move(p)), asker_(std::move(asker)), options_(options) {}
     ~answer_wait() = default;
 
-    // What is given lives as long as the wait.
+    // Views and references must outlive the wait.
     void prepare(std::string_view method, json::value params) {
         method_ = method;
         params_ = std::move(params);
@@ -57,18 +37,10 @@ public:
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) {
         if (!begin(h)) return false;
-        turn t(*peer_);
-        serial on_behalf_of = asker_ ? asker_->id() : 0;
-        peer_core& core = peer_->core_;
-        call_ = text_ ? core.call(on_behalf_of, method_, *text_, options_, outcome_)
-                      : core.call(on_behalf_of, method_, std::move(params_), options_, outcome_);
-        if (call_ != 0 && options_.on_sent) options_.on_sent(call_);
-        if (call_ == 0) {
-            leave();
-            return false;
-        }
-        peer_->waits_.add(call_, this);
-        return true;
+        bool waiting = false;
+        // The end of the turn can resume the coroutine, and with that destroy this object.
+        peer_->run_turn([this, &waiting] { waiting = send(); });
+        return waiting;
     }
 
     json::value await_resume() {
@@ -84,21 +56,39 @@ public:
     }
 
     void progress(const json::value& params) {
-        // A copy: it may cancel its own call, and with that end our frame.
+        // A copy: the callback may cancel its own call, which destroys this object.
         if (auto report = options_.on_progress) report(params);
     }
 
 private:
+    /// False, and the wait is over, if the request could not be sent.
+    bool send() {
+        leave_unless_sent guard{*this};
+        serial on_behalf_of = asker_ ? asker_->id() : 0;
+        peer_core& core = peer_->core_;
+        call_ = text_ ? core.call(on_behalf_of, method_, *text_, options_, outcome_)
+                      : core.call(on_behalf_of, method_, std::move(params_), options_, outcome_);
+        if (call_ == 0) return false;
+        if (options_.on_sent) options_.on_sent(call_);
+        peer_->waits_.add(call_, this);
+        guard.sent = true;
+        return true;
+    }
+    struct leave_unless_sent {
+        answer_wait& wait;
+        bool sent = false;
+        ~leave_unless_sent() {
+            if (!sent) wait.leave();
+        }
+    };
+
     void interrupt() noexcept override {
         peer_->waits_.erase(call_);
-        {
-            turn t(*peer_);
-            peer_->core_.abandon(call_, "cancelled");
-        }
+        peer_->run_turn([this] { peer_->core_.abandon(call_, "cancelled"); });
         resume();
     }
     [[noreturn]] void rethrow() const override {
-        // A handler whose connection went away learns that, not merely that it should stop (C2).
+        // A handler learns that its connection was lost, not only that it should stop (C2).
         if (asker_ && (asker_->cause() == stop_cause::closed || asker_->cause() == stop_cause::shutdown)) {
             throw keel::error(error_kind::closed, "connection closed");
         }
@@ -115,151 +105,108 @@ private:
     call_outcome outcome_;
 };
 
-peer::peer(std::shared_ptr<keel::loop> loop, std::unique_ptr<connection> wire, role r, const limits& bounds,
+peer::peer(std::shared_ptr<keel::loop> loop, message_sink& sink, role r, const limits& bounds,
            std::shared_ptr<flight_budget> budget, peer_user& user)
-    : loop_(std::move(loop)), wire_(std::move(wire)), user_(user), core_(r, bounds, std::move(budget)),
-      framer_(bounds.max_message) {}
-
-peer::peer(std::shared_ptr<keel::loop> loop, outlet& out, role r, const limits& bounds,
-           std::shared_ptr<flight_budget> budget, peer_user& user)
-    : loop_(std::move(loop)), user_(user), core_(r, bounds, std::move(budget), &out), framer_(bounds.max_message) {}
+    : loop_(std::move(loop)), sink_(sink), user_(user), core_(r, bounds, sink, std::move(budget)) {}
 
 peer::~peer() { loop_->stop_timer(timer_); }
 
+// ---- turns ----
+
+void peer::end_turn() {
+    // Writing can fail, and the actions that follow from that can want to write.
+    do {
+        carry_out();
+        sink_.flush(core_.now());
+    } while (core_.has_actions());
+    if (!core_.closed()) arm_timer();
+}
+
+// Out of memory or of descriptors, for example. It ends this peer and no other. Whoever waits is still told; the input that other
+// actions point into may be gone.
+void peer::end_broken_turn(const char* cause) {
+    std::vector<action> left(std::make_move_iterator(actions_.begin() + static_cast<std::ptrdiff_t>(next_action_)),
+                             std::make_move_iterator(actions_.end()));
+    for (action& a : core_.take_actions()) left.push_back(std::move(a));
+    std::erase_if(left, [](const action& a) {
+        return std::holds_alternative<deliver_progress>(a) || std::holds_alternative<deliver_notification>(a);
+    });
+    for (action& a : left) {
+        auto* answer = std::get_if<rpc::deliver>(&a);
+        if (answer && answer->outcome.result) answer->outcome = {.result = {}, .error = {0, cause, {}}};
+    }
+    actions_ = std::move(left);
+    next_action_ = 0;
+    core_.on_failure(cause);  // a handler that has not begun never begins
+    end_turn();
+}
+
+// ---- input ----
+
 void peer::start() {
-    if (!wire_) return;
-    auto self = shared_from_this();
-    turn t(*this);
-    on_wire([this] { wire_->start(*this); });
+    run_turn([this] { sink_.start(); });
 }
 
 void peer::receive(const message& m, stream_id from) {
-    auto self = shared_from_this();
-    turn t(*this);
-    core_.on_read(m, from);
-    carry_out();  // before the message is gone: actions point into it
+    run_turn([&] {
+        core_.on_read(m, from);
+        carry_out();  // now: the actions point into the message
+    });
 }
 
-void peer::drained() {
-    auto self = shared_from_this();
-    turn t(*this);
-    core_.on_drained();
+bool peer::receive_line(std::string_view line) {
+    bool more = false;
+    run_turn([&] {
+        core_.on_line(line);
+        carry_out();  // now: the actions point into the line
+        more = core_.wants_input();
+    });
+    return more;
 }
 
 void peer::receive_too_large(std::string_view beginning) {
-    auto self = shared_from_this();
-    turn t(*this);
-    core_.on_too_large(beginning);
+    run_turn([&] {
+        core_.on_too_large(beginning);
+        carry_out();
+    });
+}
+
+void peer::receive_end(std::string_view remainder) {
+    run_turn([&] {
+        if (!remainder.empty()) {
+            core_.on_remainder(remainder);
+            carry_out();
+        }
+        if (!core_.closed()) user_.on_input_end();
+        core_.on_input_end();
+    });
+}
+
+void peer::fail(std::string_view cause) {
+    run_turn([&] { core_.on_failure(cause); });
+}
+
+void peer::drained() {
+    run_turn([this] { core_.on_drained(); });
 }
 
 void peer::forget_requests(std::string_view why) {
-    auto self = shared_from_this();
-    turn t(*this);
-    core_.forget_requests(why);
+    run_turn([&] { core_.forget_requests(why); });
 }
 
 void peer::settle(serial call, call_outcome outcome) {
-    auto self = shared_from_this();
-    turn t(*this);
-    core_.settle_call(call, std::move(outcome));
-}
-
-// A connection that throws, out of descriptors perhaps, is a broken one. What it breaks is its own peer.
-template <class F>
-void peer::on_wire(F f) {
-    try {
-        f();
-    } catch (const std::exception& e) {
-        core_.on_read_error(e.what());
-    }
+    run_turn([&] { core_.settle_call(call, std::move(outcome)); });
 }
 
 void peer::close(duration drain, serial from) {
-    turn t(*this);
-    core_.close(drain, from);
-}
-
-// ---- the wire ----
-
-void peer::on_input(std::string_view bytes) {
-    auto self = shared_from_this();
-    turn t(*this);
-    framer_.feed(
-        bytes,
-        [this](std::string_view line) {
-            core_.on_line(line);
-            carry_out();  // before the next line: actions point into this one
-            return core_.wants_input();
-        },
-        [this](std::string_view beginning) {
-            core_.on_too_large(beginning);
-            carry_out();
-        });
-}
-
-void peer::on_input_end() {
-    auto self = shared_from_this();
-    turn t(*this);
-    if (std::string_view rest = framer_.remainder(); !rest.empty()) {
-        core_.on_remainder(rest);
-        carry_out();
-    }
-    if (!core_.closed()) user_.on_input_end();
-    core_.on_input_end();
-}
-
-void peer::on_failure(std::string_view cause) {
-    auto self = shared_from_this();
-    turn t(*this);
-    core_.on_read_error(cause);
-}
-
-void peer::on_writable() {
-    auto self = shared_from_this();
-    turn t(*this);
-    write_blocked_ = false;
-}
-
-void peer::end_turn() {
-    // Writing can fail, and what that sets off can want to write: go on until nothing is left to do.
-    do {
-        carry_out();
-        flush();
-    } while (core_.has_actions());
-    if (wire_closed_) return;
-    if (core_.wants_pause() != reading_paused_) {
-        reading_paused_ = !reading_paused_;
-        on_wire([this] {
-            if (reading_paused_) {
-                wire_->pause();
-            } else {
-                wire_->resume();
-            }
-        });
-        if (core_.has_actions()) return end_turn();  // it broke
-    }
-    arm_timer();
-}
-
-void peer::flush() {
-    if (!wire_) return core_.flush();
-    while (!write_blocked_ && !wire_closed_) {
-        std::string_view pending = core_.pending_output();
-        if (pending.empty()) return;
-        on_wire([&] {
-            connection::written w = wire_->write(pending);
-            if (!w.failure.empty()) return core_.on_write_error(w.failure);
-            write_blocked_ = w.bytes < pending.size();
-            core_.on_written(w.bytes);
-        });
-    }
+    run_turn([&] { core_.close(drain, from); });
 }
 
 // ---- time ----
 
 void peer::arm_timer() {
     auto next = core_.next_deadline();
-    // A timer that goes off too early finds nothing to do and arms itself anew: cheaper than moving it each time.
+    // A timer that fires too early finds nothing to do and is set again: cheaper than moving it each time.
     if (!next || *next == time_point::max() || (timer_ != 0 && timer_at_ <= *next)) return;
     loop_->stop_timer(timer_);
     timer_at_ = *next;
@@ -270,20 +217,22 @@ void peer::arm_timer() {
 
 void peer::on_timer() {
     timer_ = 0;
-    turn t(*this);
-    core_.on_time();
+    run_turn([this] { core_.on_time(); });
 }
 
 // ---- actions ----
 
 void peer::carry_out() {
-    if (carrying_ || !core_.has_actions()) return;  // the loop below goes on with what was added
-    carrying_ = true;
-    do {
-        core_.take_actions(spare_);
-        for (action& a : spare_) carry_out(a);
-    } while (core_.has_actions());
-    carrying_ = false;
+    // Inside an action: the loop below goes on with the actions that are added. Not empty: an exception left some of them.
+    if (carrying_out_ || (actions_.empty() && !core_.has_actions())) return;
+    const scoped_flag mark(carrying_out_);
+    while (true) {
+        for (std::size_t count = actions_.size(); next_action_ < count;) carry_out(actions_[next_action_++]);
+        next_action_ = 0;
+        if (!core_.has_actions()) break;
+        core_.take_actions(actions_);
+    }
+    actions_.clear();
 }
 
 void peer::carry_out(action& a) {
@@ -295,7 +244,7 @@ void peer::carry_out(action& a) {
         }
         auto at = requests_.find(fire->request);
         if (at != requests_.end()) {
-            auto keep = at->second;  // it may end, and be forgotten, while it is told
+            auto keep = at->second;  // it may end, and leave the table, in this call
             keep->fire(fire->cause, fire->reason);
         }
     } else if (auto* answer = std::get_if<rpc::deliver>(&a)) {
@@ -312,20 +261,18 @@ void peer::carry_out(action& a) {
         }
     } else if (auto* note = std::get_if<deliver_notification>(&a)) {
         contain("notification callback", [&] { user_.on_notification(*this, note->method, note->params); });
-    } else if (auto* said = std::get_if<report>(&a)) {
-        user_.on_report(said->text);
+    } else if (auto* entry = std::get_if<report>(&a)) {
+        user_.on_report(entry->text);
     } else if (auto* end = std::get_if<connection_closed>(&a)) {
-        auto self = shared_from_this();
-        wire_closed_ = true;
-        if (wire_) wire_->close();
+        sink_.close();
         loop_->stop_timer(std::exchange(timer_, 0));
-        // Abandoned handlers keep their request alive themselves.
+        // Abandoned handlers keep their request alive.
         requests_.clear();
         contain("end of the connection", [&] { user_.on_closed(end->cause, end->abandoned); });
     }
 }
 
-// What user code throws is its own affair: the receive path goes on (D16, F9). False when it threw.
+// Logs an exception of user code and goes on (D16, F9). Returns false if there was one.
 template <class F>
 bool peer::contain(const char* what, F f) {
     try {
@@ -335,7 +282,7 @@ bool peer::contain(const char* what, F f) {
         user_.on_report(std::string(what) + " failed: " + printable(e.what(), 500));
     } catch (abi::__forced_unwind&) {
         throw;
-    } catch (...) {  // anything may be thrown; its text cannot be known
+    } catch (...) {  // any type can be thrown; its text is unknown
         user_.on_report(std::string(what) + " failed");
     }
     return false;
@@ -344,7 +291,7 @@ bool peer::contain(const char* what, F f) {
 void peer::begin_handler(const start_handler& start) {
     bool begun =
         contain("start of a handler", [&] { user_.on_request(*this, start.request, start.method, start.params); });
-    // Not even a thread for it could be had, say: the peer is told rather than left to wait (F11).
+    // No thread could be started, for example: the peer gets an error instead of no response (F11).
     if (!begun) finish(start.request, failure{error_code::internal, "internal error", {}});
 }
 
@@ -357,46 +304,47 @@ std::shared_ptr<request> peer::open_request(serial id) {
 }
 
 void peer::finish(serial request, text_pieces result) {
-    turn t(*this);
-    core_.finish(request, result);
-    if (!requests_.empty()) requests_.erase(request);
+    run_turn([&] {
+        core_.finish(request, result);
+        if (!requests_.empty()) requests_.erase(request);
+    });
 }
 
 void peer::finish(serial request, const failure& why) {
-    turn t(*this);
-    core_.finish(request, why);
-    if (!requests_.empty()) requests_.erase(request);
+    run_turn([&] {
+        core_.finish(request, why);
+        if (!requests_.empty()) requests_.erase(request);
+    });
 }
 
 void peer::finish(serial request, const handler_outcome& outcome) {
-    turn t(*this);
-    if (!outcome.log.empty()) user_.on_report("handler failed: " + printable(outcome.log, 500));
-    switch (outcome.what) {
-        case handler_outcome::kind::result: core_.finish(request, outcome.result); break;
-        case handler_outcome::kind::failure: core_.finish(request, outcome.error); break;
-        case handler_outcome::kind::silent: core_.finish_silently(request); break;
-    }
-    requests_.erase(request);
+    run_turn([&] {
+        if (!outcome.log.empty()) user_.on_report("handler failed: " + printable(outcome.log, 500));
+        switch (outcome.what) {
+            case handler_outcome::kind::result: core_.finish(request, outcome.result); break;
+            case handler_outcome::kind::failure: core_.finish(request, outcome.error); break;
+            case handler_outcome::kind::silent: core_.finish_silently(request); break;
+        }
+        requests_.erase(request);
+    });
 }
 
 void peer::send_progress(serial request, double progress, std::optional<double> total, std::string_view message) {
-    turn t(*this);
-    core_.send_progress(request, progress, total, message);
+    run_turn([&] { core_.send_progress(request, progress, total, message); });
 }
 
 void peer::send_scoped(serial request, std::string_view method, std::string_view params, bool droppable) {
-    turn t(*this);
-    core_.send_scoped(request, method, params, droppable);
+    run_turn([&] { core_.send_scoped(request, method, params, droppable); });
 }
 
 void peer::release_stream(serial request, duration retry) {
-    turn t(*this);
-    core_.release_stream(request, retry);
+    run_turn([&] { core_.release_stream(request, retry); });
 }
 
 bool peer::notify(std::string_view method, std::string_view params, bool droppable) {
-    turn t(*this);
-    return core_.notify(method, params, droppable);
+    bool accepted = true;
+    run_turn([&] { accepted = core_.notify(method, params, droppable); });
+    return accepted;
 }
 
 // ---- requests sent ----

@@ -1,57 +1,71 @@
 #pragma once
 
-// Drives a peer_core over a connection, on one loop.
+// Carries out the actions of a peer_core, on one loop. connection_io.hpp makes a peer over a byte stream; over HTTP the sink is the
+// session or the link.
 
-#include "rpc/line_framer.hpp"
 #include "rpc/peer_core.hpp"
 #include "rpc/request.hpp"
 
-#include <keel/connection.hpp>
 #include <keel/loop.hpp>
 #include <keel/task.hpp>
 
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 namespace keel::inline KEEL_ABI::rpc {
 
-/// What a peer is used for: the session of a server or of a client.
+/// The session of a server or of a client, which uses the peer.
 class peer_user {
 public:
-    /// Answer with peer::finish, now or later, or through a request object. Exactly one of these, exactly once.
+    /// Call peer::finish, or finish of a request object, exactly once, now or later.
     virtual void on_request(peer& p, serial request, std::string_view method, const json::value* params) = 0;
     virtual void on_notification(peer& p, std::string_view method, const json::value* params) = 0;
-    /// Nothing more will be read: what waits for the peer to end it has to end by itself.
+    /// No more messages will come: requests that wait for a cancel from the peer (subscriptions) must end.
     virtual void on_input_end() {}
-    /// Everything that followed from one event is done. Not once the connection has ended.
+    /// A turn is over; see peer::run_turn. Not called after the connection has closed.
     virtual void on_turn_end() noexcept {}
     virtual void on_report(std::string_view text) = 0;
-    /// The last call. `cause` is empty for an orderly end.
+    /// The last call. `cause` is empty after a graceful shutdown.
     virtual void on_closed(std::string_view cause, std::size_t abandoned) = 0;
 
 protected:
     ~peer_user() = default;
 };
 
-/// Owned by a shared_ptr: requests on other threads find it through a weak one. Everything on the loop.
-class peer final : public std::enable_shared_from_this<peer>, private connection::listener {
+/// Owned by std::shared_ptr: requests on other threads hold a weak one. Use it on its loop only.
+class peer : public std::enable_shared_from_this<peer> {
 public:
-    peer(std::shared_ptr<keel::loop> loop, std::unique_ptr<connection> wire, role r, const limits& bounds,
+    /// Messages go to `sink`, which must outlive the peer.
+    peer(std::shared_ptr<keel::loop> loop, message_sink& sink, role r, const limits& bounds,
          std::shared_ptr<flight_budget> budget, peer_user& user);
-    /// Without a wire: messages come through `receive` and go to `out`, which outlives the peer.
-    peer(std::shared_ptr<keel::loop> loop, outlet& out, role r, const limits& bounds,
-         std::shared_ptr<flight_budget> budget, peer_user& user);
+    peer(const peer&) = delete;
+    peer& operator=(const peer&) = delete;
     ~peer();
 
+    /// Runs `f`, then carries out the actions that the core asks for and flushes the sink once. Every call that changes the core is a
+    /// turn; turns inside `f` are part of this one. An exception that leaves `f`, the sink or an action means that the peer cannot go
+    /// on: it ends like a broken connection.
+    template <class F>
+    void run_turn(F f);
+
     void start();
-    // Without a wire: what comes in, and what happens to those who wait for us.
+
+    // Input.
+    /// A message that the caller has parsed. Replies go to the stream `from`.
     void receive(const message& m, stream_id from);
+    /// One line. Returns false once no more input is handled.
+    bool receive_line(std::string_view line);
     /// See peer_core::on_too_large.
     void receive_too_large(std::string_view beginning);
-    void lost(std::string_view cause) { on_failure(cause); }
+    /// The input ended; `remainder` is what came after the last newline.
+    void receive_end(std::string_view remainder);
+    /// The connection is lost in both directions.
+    void fail(std::string_view cause);
     /// See peer_core::forget_requests.
     void forget_requests(std::string_view why);
+    /// See peer_core::on_drained.
     void drained();
     /// See peer_core::settle_call.
     void settle(serial call, call_outcome outcome);
@@ -59,12 +73,12 @@ public:
     void close(duration drain = {}, serial from = 0);
     bool closed() const noexcept { return core_.closed(); }
 
-    // Answers.
+    // Responses.
     void finish(serial request, text_pieces result);
     void finish(serial request, std::string_view result) { finish(request, text_pieces(&result, 1)); }
     void finish(serial request, const failure& why);
     void finish(serial request, const handler_outcome& outcome);
-    /// The object through which a handler that outlives this turn speaks. Make it inside on_request.
+    /// The object that a handler uses after this turn, or on another thread. Call it inside on_request.
     std::shared_ptr<request> open_request(serial id);
 
     void send_progress(serial request, double progress, std::optional<double> total, std::string_view message);
@@ -74,57 +88,57 @@ public:
 
     struct call_options_with_progress : call_options {
         std::function<void(const json::value&)> on_progress;
-        std::function<void(serial)> on_sent;  // its identity, before anything can come of it
+        std::function<void(serial)> on_sent;  // called with the identity of the call before any event of it
     };
-    /// Asks the peer and waits for its answer. `asker` is the request on whose behalf we ask, or null.
-    /// Throws keel::error. Cancellation: the call is forgotten and the peer is told; a late answer is dropped.
+    /// Sends a request and waits for its response. `asker` is the request on whose behalf it is sent, or null. Throws keel::error.
+    /// Cancellation: the call ends at once and the peer is notified; a late response is dropped.
     static task<json::value> ask(std::shared_ptr<peer> p, std::shared_ptr<request> asker, std::string method,
                                  json::value params, call_options_with_progress options);
-    /// The same with parameters as text; see call_params. What is given by reference lives as long as the task.
+    /// The same with parameters as text; see call_params. References and views must outlive the task.
     static task<json::value> ask_text(std::shared_ptr<peer> p, std::string_view method, call_params params,
                                       const call_options_with_progress& options);
 
-    /// For rules that need the core itself: batches, shields.
+    /// For settings and state of the core.
     peer_core& core() noexcept { return core_; }
     keel::loop& loop() const noexcept { return *loop_; }
     const std::shared_ptr<keel::loop>& shared_loop() const noexcept { return loop_; }
     std::size_t open_requests() const noexcept { return requests_.size(); }
 
 private:
-    class turn;
     class answer_wait;
 
-    void on_input(std::string_view bytes) override;
-    void on_input_end() override;
-    void on_failure(std::string_view cause) override;
-    void on_writable() override;
+    class scoped_flag {
+    public:
+        explicit scoped_flag(bool& flag) noexcept : flag_(flag) { flag_ = true; }
+        scoped_flag(const scoped_flag&) = delete;
+        scoped_flag& operator=(const scoped_flag&) = delete;
+        ~scoped_flag() { flag_ = false; }
+
+    private:
+        bool& flag_;
+    };
 
     void end_turn();
+    void end_broken_turn(const char* cause);
     void carry_out();
     void carry_out(action& a);
     void begin_handler(const start_handler& start);
     template <class F>
     bool contain(const char* what, F f);
-    template <class F>
-    void on_wire(F f);
-    void flush();
     void arm_timer();
     void on_timer();
 
     const std::shared_ptr<keel::loop> loop_;
-    std::unique_ptr<connection> wire_;  // may be none
+    message_sink& sink_;
     peer_user& user_;
     peer_core core_;
-    line_framer framer_;
 
-    int turns_ = 0;  // how deep we are in our own calls
-    bool carrying_ = false;
-    bool write_blocked_ = false;
-    bool reading_paused_ = false;
-    bool wire_closed_ = false;
+    bool in_turn_ = false;
+    bool carrying_out_ = false;
     keel::loop::timer timer_ = 0;
     time_point timer_at_{};
-    std::vector<action> spare_;
+    std::vector<action> actions_;  // being carried out; empty otherwise
+    std::size_t next_action_ = 0;
 
     std::unordered_map<serial, std::shared_ptr<request>> requests_;
     struct serial_hash {
@@ -132,5 +146,20 @@ private:
     };
     recycling_map<serial, answer_wait*, serial_hash> waits_;
 };
+
+template <class F>
+void peer::run_turn(F f) {
+    if (in_turn_) return f();
+    const std::shared_ptr<peer> self = shared_from_this();  // whatever happens in the turn may release the last owner
+    const scoped_flag mark(in_turn_);
+    core_.set_now(loop_->now());
+    try {
+        f();
+        end_turn();
+    } catch (const std::exception& e) {
+        end_broken_turn(e.what());
+    }
+    if (!core_.closed()) user_.on_turn_end();
+}
 
 }  // namespace keel::rpc

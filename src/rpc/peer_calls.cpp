@@ -1,4 +1,4 @@
-// Requests that we send: the waiting side of the contract (docs/lifecycle.md, group D).
+// Requests that we send (docs/lifecycle.md, group D).
 
 #include "json/container.hpp"
 #include "rpc/peer_core.hpp"
@@ -11,7 +11,7 @@ namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
 
-// Some peers send our number back as a string. Only its canonical form counts (A5).
+// Some peers return our numeric id as a string. Only its canonical form is accepted (A5).
 std::optional<serial> as_serial(const request_id& id) {
     if (id.is_integer()) return id.number() > 0 ? std::optional(static_cast<serial>(id.number())) : std::nullopt;
     if (!id.is_string()) return std::nullopt;
@@ -30,25 +30,25 @@ call_outcome refused(error_kind kind, std::string why) {
 }  // namespace
 
 bool peer_core::may_call(serial parent, stream_id& on, call_outcome& why) {
-    if (!output_works() || !wants_input()) {
+    if (!can_send() || !wants_input()) {
         why = refused(error_kind::closed, "connection closed");
         return false;
     }
     on = 0;
     if (parent != 0) {
-        auto at = records_.find(parent);
-        if (at == records_.end() || at->second.state != cell::open) {
-            why = refused(error_kind::cancelled, "the request that asks has ended");
+        auto at = incoming_.find(parent);
+        if (at == incoming_.end() || at->second.state != request_state::open) {
+            why = refused(error_kind::cancelled, "the request on whose behalf it would be sent has ended");
             return false;
         }
         on = at->second.stream;
     }
-    if (!output_.may_ask(on)) {
-        why = refused(error_kind::unavailable, "the client cannot be asked here: it hears one answer and nothing else");
+    if (streams_ && !streams_->may_send_request(on)) {
+        why = refused(error_kind::unavailable, "the client cannot receive requests on this stream");
         return false;
     }
-    // A server's questions are by the way; a client's are what it is for.
-    if (output_.waiting(on) >= (role_ == role::client ? limits_.out_queue : limits_.out_queue_soft)) {
+    // A server sends few requests and can do without; a client exists to send them.
+    if (sink_.queued_bytes(on) >= (role_ == role::client ? limits_.out_queue : limits_.out_queue_soft)) {
         why = refused(error_kind::unavailable, "the peer reads too slowly");
         return false;
     }
@@ -67,13 +67,14 @@ serial peer_core::call(serial parent, std::string_view method, json::value param
     }
     std::string text;
     if (!params.is_null() && !json::write(text, params)) {
-        why = refused(error_kind::unavailable, "the parameters cannot be expressed in JSON");
+        why = refused(error_kind::unavailable,
+                      "the parameters cannot be written as JSON (NaN, infinity, or text that is not UTF-8)");
         return 0;
     }
-    await_answer(id, parent, on, method, options);
-    frame about = question(id, on, method, options);
-    write_request(output_.begin(about), static_cast<std::int64_t>(id), method, text);
-    finish_frame(about);
+    add_call(id, parent, on, method, options);
+    outgoing_message about = describe_request(id, on, method, options);
+    write_request(sink_.begin(about), static_cast<std::int64_t>(id), method, text);
+    sink_.end(about);
     return id;
 }
 
@@ -82,9 +83,9 @@ serial peer_core::call(serial parent, std::string_view method, const call_params
     stream_id on = 0;
     if (!may_call(parent, on, why)) return 0;
     serial id = next_serial_++;
-    await_answer(id, parent, on, method, options);
-    frame about = question(id, on, method, options);
-    std::string& out = output_.begin(about);
+    add_call(id, parent, on, method, options);
+    outgoing_message about = describe_request(id, on, method, options);
+    std::string& out = sink_.begin(about);
     begin_request(out, static_cast<std::int64_t>(id), method);
     bool has_meta = !params.meta.empty() || options.want_progress;
     if (has_meta || !params.members.empty()) {
@@ -102,12 +103,13 @@ serial peer_core::call(serial parent, std::string_view method, const call_params
         out += '}';
     }
     out += '}';
-    finish_frame(about);
+    sink_.end(about);
     return id;
 }
 
-frame peer_core::question(serial id, stream_id on, std::string_view method, const call_options& options) noexcept {
-    return {.what = frame::kind::question,
+outgoing_message peer_core::describe_request(serial id, stream_id on, std::string_view method,
+                                             const call_options& options) noexcept {
+    return {.type = kind::request,
             .owner = id,
             .stream = on,
             .method = method,
@@ -115,10 +117,9 @@ frame peer_core::question(serial id, stream_id on, std::string_view method, cons
             .headers = options.headers};
 }
 
-// In the table before it is written: the answer cannot come too early.
-void peer_core::await_answer(serial id, serial parent, stream_id on, std::string_view method,
-                             const call_options& options) {
-    outbound& c = calls_.add(id);
+// Before the request is written, so that the response finds the call.
+void peer_core::add_call(serial id, serial parent, stream_id on, std::string_view method, const call_options& options) {
+    outgoing_call& c = calls_.add(id);
     c.parent = parent;
     c.stream = on;
     c.cancellable = options.cancellable && method != "initialize";  // B10
@@ -128,10 +129,10 @@ void peer_core::await_answer(serial id, serial parent, stream_id on, std::string
     c.idle_deadline = after(now_, c.idle);
     c.total_deadline = after(now_, options.total > duration::zero() ? options.total : limits_.request_total);
     calls_due_ = std::min(calls_due_, c.due());
-    if (parent != 0) records_.at(parent).nested.push_back(id);
+    if (parent != 0) incoming_.at(parent).nested.push_back(id);
 }
 
-void peer_core::on_calls_due() {
+void peer_core::time_out_calls() {
     if (calls_due_ > now_) return;
     std::vector<serial> late;
     calls_due_ = time_point::max();
@@ -150,13 +151,13 @@ void peer_core::on_response(const message& m) {
     if (!m.id.present()) {
         ++counters_.unmatched_responses;
         std::string_view said = m.error ? (*m.error)["message"].if_string().value_or("") : std::string_view();
-        note("error without id from the peer: " + printable(said));
+        log("error without id from the peer: " + printable(said));
         return;
     }
     auto named = as_serial(m.id);
     auto at = named ? calls_.find(*named) : calls_.end();
     if (at == calls_.end()) {
-        ++counters_.unmatched_responses;  // too late, or never asked
+        ++counters_.unmatched_responses;  // too late, or never sent
         return;
     }
     if (*m.problem) return settle_call(at->first, refused(error_kind::bad_message, m.problem));
@@ -180,7 +181,7 @@ void peer_core::on_progress(const json::value* params) {
     if (!token.is_integer() || !(*params)["progress"].is_number()) return;
     auto at = calls_.find(static_cast<serial>(token.number()));
     if (at == calls_.end()) return;
-    at->second.idle_deadline = after(now_, at->second.idle);  // calls_due_ is early then, which does no harm
+    at->second.idle_deadline = after(now_, at->second.idle);  // calls_due_ may now be too early, which is harmless
     actions_.push_back(deliver_progress{at->first, params});
 }
 
@@ -193,8 +194,8 @@ void peer_core::settle_call(serial call, call_outcome outcome) {
 
 void peer_core::erase_call(call_table::iterator at) {
     if (at->second.parent != 0) {
-        auto asker = records_.find(at->second.parent);
-        if (asker != records_.end()) std::erase(asker->second.nested, at->first);
+        auto asker = incoming_.find(at->second.parent);
+        if (asker != incoming_.end()) std::erase(asker->second.nested, at->first);
     }
     calls_.erase(at);
     if (calls_.empty()) calls_due_ = time_point::max();
@@ -206,13 +207,15 @@ void peer_core::abandon(serial call, std::string_view reason) {
     bool tell = at->second.cancellable;
     stream_id on = at->second.stream;
     erase_call(at);
-    if (take_back(call) > 0 && !planted::is(planted::cancel_for_unwritten)) return;  // the peer never heard of it (D6)
-    bool told = output_.give_up(call);
-    if (tell && !told) tell_cancelled(call, on, reason);
+    if (withdraw(call) > 0 && !planted::is(planted::cancel_for_unwritten)) return;  // the peer never received it (D6)
+    bool told = give_up(call);
+    if (tell && !told) send_cancelled(call, on, reason);
 }
 
-void peer_core::tell_cancelled(serial call, stream_id on, std::string_view reason) {
-    if (!output_works()) return;
+bool peer_core::give_up(serial call) { return streams_ && streams_->give_up(call); }
+
+void peer_core::send_cancelled(serial call, stream_id on, std::string_view reason) {
+    if (!can_send()) return;
     std::string params = R"({"requestId":)";
     json::write_uint(params, call);
     if (!reason.empty()) {
@@ -221,13 +224,13 @@ void peer_core::tell_cancelled(serial call, stream_id on, std::string_view reaso
         if (!json::write_string(params, reason)) params.resize(before);
     }
     params += '}';
-    frame about{.stream = on, .method = "notifications/cancelled"};
-    write_notification(output_.begin(about), about.method, params);
-    finish_frame(about);
+    outgoing_message about{.stream = on, .method = "notifications/cancelled"};
+    write_notification(sink_.begin(about), about.method, params);
+    sink_.end(about);
 }
 
-// The request that asked was cancelled or has ended (B12).
-void peer_core::drop_nested(record& r) {
+// The request on whose behalf the calls were made was cancelled or has ended (B12).
+void peer_core::cancel_nested(incoming_request& r) {
     std::vector<serial> nested = std::exchange(r.nested, {});
     for (serial call : nested) {
         if (!calls_.contains(call)) continue;
@@ -244,7 +247,7 @@ void peer_core::fail_calls(std::string_view cause) {
     std::sort(all.begin(), all.end());
     calls_.clear();
     calls_due_ = time_point::max();
-    for (auto& [request, r] : records_) r.nested.clear();
+    for (auto& [request, r] : incoming_) r.nested.clear();
     if (planted::is(planted::waiter_forgotten) && !all.empty()) all.pop_back();
     for (serial call : all) actions_.push_back(deliver{call, refused(error_kind::closed, why)});
 }

@@ -5,21 +5,21 @@
 #include <algorithm>
 #include <cmath>
 
-// Requests we receive and what is said on their behalf. Requests we send are in peer_calls.cpp, the end of the
-// connection is in peer_end.cpp.
+// Requests that we receive, and messages on their behalf. Requests that we send are in peer_calls.cpp, closing is in peer_end.cpp.
 
 namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
-constexpr double reports_per_second = 10;  // of what a peer can provoke
+constexpr double reports_per_second = 10;  // log messages that a peer can cause
 }  // namespace
 
-peer_core::peer_core(role r, const limits& bounds, std::shared_ptr<flight_budget> budget, outlet* elsewhere)
-    : role_(r), limits_(bounds), budget_(std::move(budget)), output_(elsewhere ? *elsewhere : outbox_),
-      errors_(bounds.anonymous_errors_per_second), reports_(reports_per_second) {}
+peer_core::peer_core(role r, const limits& bounds, message_sink& sink, std::shared_ptr<flight_budget> budget)
+    : role_(r), limits_(bounds), budget_(std::move(budget)), sink_(sink), unsent_(sink.unsent()),
+      streams_(sink.streams()), queue_(sink.queue()), errors_(bounds.anonymous_errors_per_second),
+      reports_(reports_per_second) {}
 
 peer_core::~peer_core() {
-    if (budget_) budget_->used -= records_.size() - exempt_;
+    if (budget_) budget_->used -= incoming_.size() - exempt_;
 }
 
 // ---- input ----
@@ -29,22 +29,22 @@ void peer_core::on_line(std::string_view line) {
     const json::value* v = document_.read(line, {.max_depth = limits_.max_depth});
     if (v) return serve(*v);
     ++counters_.rejected_input;
-    // Whoever started the wrong program sees what it says; what clients send to a server may be nobody else's business.
-    note("unreadable line: " + (role_ == role::client ? printable(line, 80) + ": " : std::string()) +
-         document_.error().what + " at byte " + std::to_string(document_.error().offset));
+    // A client shows the text, so that a user who started the wrong program sees its output. A server does not: clients may send secrets.
+    log("invalid JSON: " + (role_ == role::client ? printable(line, 80) + ": " : std::string()) +
+        document_.error().what + " at byte " + std::to_string(document_.error().offset));
     reject_anonymously(error_code::parse, document_.error().what);
 }
 
 void peer_core::on_read(const message& m, stream_id from) {
     if (!wants_input()) return;
-    from_ = from;
+    current_stream_ = from;
     on_message(m, nullptr);
-    from_ = 0;
+    current_stream_ = 0;
 }
 
 std::size_t peer_core::room() const noexcept {
-    if (phase_ != phase::open || records_.size() >= limits_.max_in_flight) return 0;
-    std::size_t here = limits_.max_in_flight - records_.size();
+    if (phase_ != phase::open || incoming_.size() >= limits_.max_in_flight) return 0;
+    std::size_t here = limits_.max_in_flight - incoming_.size();
     if (!budget_) return here;
     std::size_t used = budget_->used;
     return used >= budget_->limit ? 0 : std::min(here, budget_->limit - used);
@@ -61,17 +61,17 @@ void peer_core::on_remainder(std::string_view text) {
 void peer_core::on_too_large(std::string_view beginning) {
     if (!wants_input()) return;
     ++counters_.rejected_input;
-    note("line longer than " + std::to_string(limits_.max_message) + " bytes skipped");
-    glimpse seen = look_at(beginning);
+    log("line skipped: longer than " + std::to_string(limits_.max_message) + " bytes");
+    truncated_message seen = read_truncated(beginning);
     if (seen.id.is_integer() && !seen.method && (seen.result || role_ == role::client)) {
-        // It may be the answer somebody waits for (E3).
+        // It may be the response to a call (E3).
         auto at = calls_.find(static_cast<serial>(seen.id.number()));
         if (at != calls_.end()) {
             settle_call(at->first,
-                        {.result = {}, .kind = error_kind::bad_message, .error = {0, "answer too large", {}}});
+                        {.result = {}, .kind = error_kind::bad_message, .error = {0, "response too large", {}}});
         }
     }
-    bool response = seen.result && !seen.method;  // nothing is ever sent in reply to one
+    bool response = seen.result && !seen.method;  // a response is never answered
     if (role_ == role::server && !response) reject(seen.id, error_code::invalid_request, "message too large");
 }
 
@@ -83,14 +83,14 @@ void peer_core::serve(const json::value& v) {
 void peer_core::on_batch(const json::value& v) {
     if (!batches_ || v.empty() || v.size() > limits_.max_batch) {
         ++counters_.rejected_input;
-        note("batch refused");
+        log("batch rejected");
         const char* why = !batches_   ? "batches are not part of this protocol revision"
                           : v.empty() ? "empty batch"
                                       : "batch too large";
         return reject_anonymously(error_code::invalid_request, why);
     }
     auto group = std::make_shared<batch>();
-    ++group->unsettled;  // held by this loop, so that quick answers do not complete it early
+    ++group->unsettled;  // for this loop, so that immediate responses do not complete the batch
     for (const json::value& each : v.items()) on_message(classify(each), group);
     member_settled(group);
 }
@@ -103,7 +103,7 @@ void peer_core::on_message(const message& m, const std::shared_ptr<batch>& group
         case message_kind::response: return on_response(m);
         case message_kind::invalid: break;
     }
-    // With the id of a live call and no method it is a response that lacks everything else (D10).
+    // A message with the id of a call and without a method is an invalid response to that call (D10).
     if (!m.names_method && m.id.is_integer()) {
         auto at = calls_.find(static_cast<serial>(m.id.number()));
         if (at != calls_.end()) {
@@ -113,19 +113,19 @@ void peer_core::on_message(const message& m, const std::shared_ptr<batch>& group
         }
     }
     ++counters_.rejected_input;
-    note(std::string("not a message: ") + m.problem);
+    log(std::string("invalid message: ") + m.problem);
     if (role_ == role::server) reject(m.id, m.code, m.problem, group);
 }
 
 void peer_core::on_request(const message& m, const std::shared_ptr<batch>& group) {
     if (!requests_accepted_) {
-        note("request from a peer that may not send any: " + printable(m.method));
+        log("request ignored, servers must not send requests: " + printable(m.method));
         return;
     }
     if (open_ids_.contains(m.id)) {
-        // Never an error with the shared id: the peer would take it for the first one's answer (A7).
+        // The error must not carry the id: the peer would take it for the response to the first request (A7).
         ++counters_.rejected_input;
-        note("request with an id that is in flight");
+        log("request rejected: its id is already in flight");
         if (role_ == role::server) reject_anonymously(error_code::invalid_request, "id is already in flight");
         return;
     }
@@ -133,22 +133,22 @@ void peer_core::on_request(const message& m, const std::shared_ptr<batch>& group
         return reject(m.id, error_code::invalid_params, "params is not an object", group);
     }
     if (phase_ != phase::open) return reject(m.id, error_code::internal, "shutting down", group);
-    bool over = records_.size() >= limits_.max_in_flight || (budget_ && budget_->used >= budget_->limit);
-    if (over && m.method != "ping") {  // a ping needs no handler thread (A12)
+    bool over = incoming_.size() >= limits_.max_in_flight || (budget_ && budget_->used >= budget_->limit);
+    if (over && m.method != "ping") {  // ping needs no handler thread (A12)
         ++counters_.overloaded;
         failure why{error_code::internal, "too many requests in flight", json::object({{"reason", "overloaded"}})};
-        record nobody;
-        nobody.id = m.id;
-        nobody.stream = from_;
-        nobody.group = group;
+        incoming_request rejected;
+        rejected.id = m.id;
+        rejected.stream = current_stream_;
+        rejected.group = group;
         if (group) ++group->unsettled;
-        return write_answer(0, nobody, {}, &why);
+        return write_response(0, rejected, {}, &why);
     }
 
     serial request = next_serial_++;
-    record& r = records_.add(request);
+    incoming_request& r = incoming_.add(request);
     r.id = m.id;
-    r.stream = from_;
+    r.stream = current_stream_;
     r.since = now_;
     if (watch_) r.kind = watch_->kind_of(m.method);
     if (budget_) ++budget_->used;
@@ -187,56 +187,68 @@ void peer_core::on_cancel(const json::value* params) {
         auto listen =
             role_ == role::client && id.is_integer() ? calls_.find(static_cast<serial>(id.number())) : calls_.end();
         if (listen != calls_.end() && listen->second.peer_may_end) {
-            call_outcome ended{.result = {}, .kind = error_kind::cancelled, .error = {0, "ended by the server", {}}};
+            call_outcome ended{
+                .result = {}, .kind = error_kind::cancelled, .error = {0, "cancelled by the server", {}}};
             serial call = listen->first;
             settle_call(call, std::move(ended));
-            output_.give_up(call);  // its stream, where it has one
+            give_up(call);  // closes its stream over HTTP
             return;
         }
-        if (withdraw_answer(id)) note("answer withdrawn by a cancel");
+        if (withdraw_response(id)) log("response withdrawn: the peer cancelled the request");
         return;
     }
     serial request = found->second;
-    record& r = records_.at(request);
+    incoming_request& r = incoming_.at(request);
     if (r.shielded) return;
     std::string reason = printable((*params)["reason"].if_string().value_or(""));
-    settle(r, cell::silent);
-    fire(request, r, stop_cause::peer, reason);
-    if (!planted::is(planted::frames_not_withdrawn)) counters_.withdrawn += take_back(request);
-    if (!planted::is(planted::nested_not_dropped)) drop_nested(r);
-    if (r.group) member_settled(r.group);
-    output_.unanswered(r.stream, r.id);  // after what had to be said about it
-    check_progress_of_end();
+    drop_request(request, r, request_state::silent, stop_cause::peer, reason);
+    close_when_done();
 }
 
-// The request was answered, but the answer has not begun to leave (B4).
-bool peer_core::withdraw_answer(const request_id& id) {
+// Ends an open request without a response. Its handler is told to stop, its unsent messages and its nested calls are withdrawn.
+void peer_core::drop_request(serial request, incoming_request& r, request_state to, stop_cause cause,
+                             std::string_view reason) {
+    settle(r, to);
+    fire(request, r, cause, reason);
+    if (!planted::is(planted::frames_not_withdrawn)) counters_.withdrawn += withdraw(request);
+    if (!planted::is(planted::nested_not_dropped)) cancel_nested(r);
+    if (r.group) member_settled(r.group);
+    on_unanswered(r);  // last: the messages above may go to the same stream
+}
+
+void peer_core::on_unanswered(const incoming_request& r) {
+    if (streams_) streams_->on_unanswered(r.stream, r.id);
+}
+
+// Withdraws the response to a request that was answered, if no byte of it was sent (B4).
+bool peer_core::withdraw_response(const request_id& id) {
     if (planted::is(planted::answer_not_withdrawn)) return false;
-    if (serial owner = output_.owner_of_answer(id)) {
-        counters_.withdrawn += take_back(owner);
+    if (!unsent_) return false;
+    if (serial owner = unsent_->owner_of_response(id)) {
+        counters_.withdrawn += withdraw(owner);
         return true;
     }
     for (auto at = queued_batches_.begin(); at != queued_batches_.end(); ++at) {
         auto group = at->second;
         if (!group->holds(id)) continue;
-        if (output_.withdraw(at->first) == 0) continue;  // it has begun to leave
+        if (unsent_->withdraw(at->first) == 0) continue;  // it is being sent
         queued_batches_.erase(at);
         withdraw_member(*group, id);
         write_batch(group);
-        output_shrank();
+        on_output_shrunk();
         return true;
     }
     if (!batches_) return false;
-    // It waits for the other members of its batch, of which at least one is still running. The newest is meant, as above;
-    // a batch that has left may still have a handler that was cancelled.
+    // The response may wait for the other members of its batch, of which at least one is still running. The newest counts, as above. A
+    // batch that was sent may still have a cancelled handler that runs.
     batch* waiting = nullptr;
-    for (auto& [request, r] : records_) {
+    for (auto& [request, r] : incoming_) {
         if (r.group && r.group->unsettled != 0 && r.group->holds(id)) waiting = r.group.get();
     }
     return waiting && withdraw_member(*waiting, id);
 }
 
-// Its answer leaves the batch, and what it said before leaves the queue.
+// Removes a response from its batch, and the other messages of its request from the queue.
 bool peer_core::withdraw_member(batch& group, const request_id& id) {
     auto member = std::find_if(group.answers.begin(), group.answers.end(),
                                [&](const batch::answer& answer) { return answer.id == id; });
@@ -244,55 +256,57 @@ bool peer_core::withdraw_member(batch& group, const request_id& id) {
     serial request = member->request;
     group.answers.erase(member);
     ++counters_.withdrawn;
-    if (request != 0) counters_.withdrawn += take_back(request);
+    if (request != 0) counters_.withdrawn += withdraw(request);
     return true;
 }
 
-// ---- refusing ----
+// ---- rejecting ----
 
 void peer_core::reject(const request_id& id, int code, const char* message, const std::shared_ptr<batch>& group) {
-    // An error that bears the id of a request in flight would be taken for its answer.
+    // An error with the id of a request in flight would be taken for its response.
     if (!id.present() || open_ids_.contains(id)) {
         if (!group) return reject_anonymously(code, message);
     }
-    record nobody;
-    if (!open_ids_.contains(id)) nobody.id = id;
-    nobody.stream = from_;
-    nobody.group = group;
+    incoming_request rejected;
+    if (!open_ids_.contains(id)) rejected.id = id;
+    rejected.stream = current_stream_;
+    rejected.group = group;
     if (group) ++group->unsettled;
     failure why{code, message, {}};
-    write_answer(0, nobody, {}, &why);
+    write_response(0, rejected, {}, &why);
 }
 
 void peer_core::reject_anonymously(int code, const char* message) {
-    if (role_ != role::server) return;  // two repliers could feed each other for ever
+    if (role_ != role::server) return;  // two peers that answer each other's errors would never stop
     if (!errors_.take(now_)) {
         ++counters_.suppressed_errors;
         return;
     }
-    if (!output_works()) return;
-    frame about{.what = frame::kind::error, .stream = from_, .code = code};
-    write_error(output_.begin(about), {}, {code, message, {}});
-    finish_frame(about);
+    if (!can_send()) return;
+    outgoing_message about{.type = kind::error, .stream = current_stream_, .code = code};
+    write_error(sink_.begin(about), {}, {code, message, {}});
+    sink_.end(about);
 }
 
-// What a peer can provoke is limited in the log as well (J6).
-void peer_core::note(std::string text) {
+// Log messages that a peer can cause are rate-limited (J6).
+void peer_core::log(std::string text) {
     if (!reports_.take(now_)) {
-        ++silent_reports_;
+        ++suppressed_reports_;
         return;
     }
-    if (silent_reports_ != 0) text += " (" + std::to_string(std::exchange(silent_reports_, 0)) + " more before it)";
+    if (suppressed_reports_ != 0)
+        text += " (" + std::to_string(std::exchange(suppressed_reports_, 0)) + " more before it)";
     actions_.push_back(report{std::move(text)});
 }
 
 // ---- handlers ----
 
 bool peer_core::begin(serial request) {
-    auto at = records_.find(request);
-    if (at == records_.end()) return false;
-    if (at->second.state != cell::open) {
-        if (!planted::is(planted::cancelled_before_begin_kept)) end_record(at);  // cancelled before it could start (B1)
+    auto at = incoming_.find(request);
+    if (at == incoming_.end()) return false;
+    if (at->second.state != request_state::open) {
+        if (!planted::is(planted::cancelled_before_begin_kept))
+            remove_request(at);  // cancelled before it could start (B1)
         return false;
     }
     at->second.begun = true;
@@ -300,8 +314,8 @@ bool peer_core::begin(serial request) {
 }
 
 void peer_core::finish(serial request, text_pieces result) {
-    auto at = records_.find(request);
-    if (at == records_.end()) {  // abandoned
+    auto at = incoming_.find(request);
+    if (at == incoming_.end()) {  // abandoned
         ++counters_.dropped_late;
         return;
     }
@@ -310,98 +324,99 @@ void peer_core::finish(serial request, text_pieces result) {
     if (size == 0 || size > limits_.max_message) {
         return finish(request, failure{error_code::internal, size == 0 ? "no result" : "result too large", {}});
     }
-    record& r = at->second;
-    bool wrong = (planted::is(planted::answer_after_cancel) && r.state == cell::silent) ||
-                 (planted::is(planted::second_answer_at_shutdown) && r.state == cell::answered);
-    if (r.state == cell::open || wrong) {
-        settle(r, cell::answered);
-        if (!r.nested.empty()) drop_nested(r);  // before the answer, which is the last that is said about a request
-        unpark(request, r);
-        write_answer(request, r, result, nullptr);
+    incoming_request& r = at->second;
+    bool wrong = (planted::is(planted::answer_after_cancel) && r.state == request_state::silent) ||
+                 (planted::is(planted::second_answer_at_shutdown) && r.state == request_state::answered);
+    if (r.state == request_state::open || wrong) {
+        settle(r, request_state::answered);
+        if (!r.nested.empty()) cancel_nested(r);  // first: the response is the last message of a request
+        send_deferred(request, r);
+        write_response(request, r, result, nullptr);
     } else {
         ++counters_.dropped_late;
     }
-    end_record(at);
+    remove_request(at);
 }
 
 void peer_core::finish(serial request, const failure& why) {
-    auto at = records_.find(request);
-    if (at == records_.end()) {
+    auto at = incoming_.find(request);
+    if (at == incoming_.end()) {
         ++counters_.dropped_late;
         return;
     }
-    record& r = at->second;
-    if (r.state == cell::open) {
-        settle(r, cell::answered, true);
-        drop_nested(r);
-        unpark(request, r);
-        write_answer(request, r, {}, &why);
+    incoming_request& r = at->second;
+    if (r.state == request_state::open) {
+        settle(r, request_state::answered, true);
+        cancel_nested(r);
+        send_deferred(request, r);
+        write_response(request, r, {}, &why);
     } else {
         ++counters_.dropped_late;
     }
-    end_record(at);
+    remove_request(at);
 }
 
 void peer_core::finish_silently(serial request) {
-    auto at = records_.find(request);
-    if (at == records_.end()) return;
-    // A handler may give up only when it was told to; anything else must not leave the peer without an answer.
-    if (at->second.state == cell::open) return finish(request, failure{error_code::internal, "internal error", {}});
-    end_record(at);
+    auto at = incoming_.find(request);
+    if (at == incoming_.end()) return;
+    // A handler that was not told to stop must not leave the peer without a response.
+    if (at->second.state == request_state::open)
+        return finish(request, failure{error_code::internal, "internal error", {}});
+    remove_request(at);
 }
 
-void peer_core::settle(record& r, cell to, bool with_error) {
+void peer_core::settle(incoming_request& r, request_state to, bool with_error) {
     r.state = to;
     if (watch_) watch_->on_settled(r.kind, r.since, with_error);
     if (planted::is(planted::id_not_released)) return;
-    open_ids_.erase(r.id);  // first: the peer may reuse the id as soon as it has the answer
+    open_ids_.erase(r.id);  // first: the peer may reuse the id as soon as it has the response
 }
 
-void peer_core::fire(serial request, record& r, stop_cause cause, std::string_view reason) {
+void peer_core::fire(serial request, incoming_request& r, stop_cause cause, std::string_view reason) {
     if (r.fired && !planted::is(planted::token_fires_twice)) return;
     r.fired = true;
-    parked_.erase(request);
-    r.parked_progress.clear();
+    deferred_.erase(request);
+    r.deferred_progress.clear();
     actions_.push_back(fire_token{request, cause, std::string(reason)});
 }
 
-void peer_core::end_record(record_table::iterator at) {
-    if (!at->second.nested.empty()) drop_nested(at->second);
+void peer_core::remove_request(incoming_table::iterator at) {
+    if (!at->second.nested.empty()) cancel_nested(at->second);
     if (planted::is(planted::old_handler_frees_id)) open_ids_.erase(at->second.id);
-    if (!parked_.empty()) parked_.erase(at->first);
+    if (!deferred_.empty()) deferred_.erase(at->first);
     bool counted = at->second.counted;
-    records_.erase(at);
+    incoming_.erase(at);
     if (!counted) --exempt_;
     else if (budget_) --budget_->used;
-    if (phase_ != phase::open) check_progress_of_end();
+    if (phase_ != phase::open) close_when_done();
 }
 
 json::value peer_core::wire_id(serial request) const {
-    auto at = records_.find(request);
-    return at == records_.end() ? json::value() : at->second.id.as_json();
+    auto at = incoming_.find(request);
+    return at == incoming_.end() ? json::value() : at->second.id.as_json();
 }
 
 bool peer_core::is_open(serial request) const noexcept {
-    auto at = records_.find(request);
-    return at != records_.end() && at->second.state == cell::open;
+    auto at = incoming_.find(request);
+    return at != incoming_.end() && at->second.state == request_state::open;
 }
 
 void peer_core::exempt(serial request) noexcept {
-    auto at = records_.find(request);
-    if (at == records_.end() || !std::exchange(at->second.counted, false)) return;
+    auto at = incoming_.find(request);
+    if (at == incoming_.end() || !std::exchange(at->second.counted, false)) return;
     ++exempt_;
     if (budget_) --budget_->used;
 }
 
 void peer_core::shield(serial request) noexcept {
-    auto at = records_.find(request);
-    if (at != records_.end()) at->second.shielded = true;
+    auto at = incoming_.find(request);
+    if (at != incoming_.end()) at->second.shielded = true;
 }
 
-// ---- answers ----
+// ---- responses ----
 
-void peer_core::write_answer(serial request, const record& r, text_pieces result, const failure* why) {
-    if (!output_works()) {
+void peer_core::write_response(serial request, const incoming_request& r, text_pieces result, const failure* why) {
+    if (!can_send()) {
         ++counters_.dropped_late;
         return;
     }
@@ -417,14 +432,14 @@ void peer_core::write_answer(serial request, const record& r, text_pieces result
         append(r.group->answers.emplace_back(batch::answer{r.shielded ? request_id() : r.id, request, {}}).text);
         return member_settled(r.group);
     }
-    if (request == 0 && r.id.present()) request = next_serial_++;  // an answer of ours can be withdrawn as well
-    frame about{.what = why ? frame::kind::error : frame::kind::result,
-                .owner = request,
-                .stream = r.stream,
-                .answers = r.shielded ? nullptr : &r.id,  // a shielded one cannot (B10)
-                .code = why ? why->code : 0};
-    append(output_.begin(about));
-    finish_frame(about);
+    if (request == 0 && r.id.present()) request = next_serial_++;  // so that a cancel can withdraw it
+    outgoing_message about{.type = why ? kind::error : kind::result,
+                           .owner = request,
+                           .stream = r.stream,
+                           .answered_id = r.shielded ? nullptr : &r.id,  // a cancel cannot withdraw it (B10)
+                           .code = why ? why->code : 0};
+    append(sink_.begin(about));
+    sink_.end(about);
 }
 
 void peer_core::member_settled(const std::shared_ptr<batch>& group) {
@@ -432,9 +447,9 @@ void peer_core::member_settled(const std::shared_ptr<batch>& group) {
 }
 
 void peer_core::write_batch(std::shared_ptr<batch> group) {
-    if (group->answers.empty() || !output_works()) return;
-    frame about{.what = frame::kind::result, .owner = next_serial_++};
-    std::string& out = output_.begin(about);
+    if (group->answers.empty() || !can_send()) return;
+    outgoing_message about{.type = kind::result, .owner = next_serial_++};
+    std::string& out = sink_.begin(about);
     char before = '[';
     for (const batch::answer& each : group->answers) {
         out += before;
@@ -442,73 +457,49 @@ void peer_core::write_batch(std::shared_ptr<batch> group) {
         before = ',';
     }
     out += ']';
-    group->frame = finish_frame(about);
+    sink_.end(about);
+    if (!unsent_) return;
+    group->number = unsent_->newest();
     queued_batches_.emplace(about.owner, std::move(group));
 }
 
-std::uint64_t peer_core::finish_frame(const frame& about) {
-    std::uint64_t number = output_.end(about);
-    if (!outbox_.empty()) note_output();
-    return number;
+std::size_t peer_core::withdraw(serial owner) {
+    std::size_t withdrawn = unsent_ ? unsent_->withdraw(owner) : 0;
+    if (withdrawn > 0) on_output_shrunk();
+    return withdrawn;
 }
 
-std::size_t peer_core::take_back(serial owner) {
-    std::size_t taken = output_.withdraw(owner);
-    if (taken > 0) output_shrank();
-    return taken;
-}
-
-// Bytes were taken by the peer, or taken back by us.
-void peer_core::output_shrank() {
-    if (provoked_output() < limits_.out_queue_soft) paused_ = false;
-    if (outbox_.size() < limits_.out_queue_soft && !parked_.empty()) unpark_all();
-    // Frames and batches are queued in the same order.
-    while (!queued_batches_.empty() && queued_batches_.begin()->second->frame < output_.first_to_withdraw()) {
+void peer_core::on_output_shrunk() {
+    if (!deferred_.empty()) send_all_deferred();
+    // Messages and batches are queued in the same order.
+    while (!queued_batches_.empty() && queued_batches_.begin()->second->number < unsent_->oldest_unsent()) {
         queued_batches_.erase(queued_batches_.begin());
     }
-    if (outbox_.empty() && !planted::is(planted::stall_clock_runs_on)) stall_deadline_.reset();
-}
-
-// What a client asks does not grow by reading on, and the answers that others wait for must not be held up by it.
-std::size_t peer_core::provoked_output() const noexcept {
-    return role_ == role::client ? outbox_.replies() : outbox_.size();
-}
-
-void peer_core::note_output() noexcept {
-    if (!stall_deadline_) stall_deadline_ = after(now_, limits_.write_stall);
-    if (provoked_output() >= limits_.out_queue) paused_ = true;
-}
-
-void peer_core::on_written(std::size_t bytes) {
-    if (bytes == 0 || !output_works()) return;  // a write may be reported after the end
-    outbox_.wrote(bytes);
-    // The peer has taken something: whatever is queued next has its time anew.
-    if (outbox_.empty() && !planted::is(planted::stall_clock_runs_on)) stall_deadline_.reset();
-    else stall_deadline_ = after(now_, limits_.write_stall);
-    output_shrank();
-    if (outbox_.empty()) check_progress_of_end();
 }
 
 void peer_core::on_drained() {
-    if (output_works() && !parked_.empty()) unpark_all();
+    if (!can_send()) return;  // writing may be reported after the connection was lost
+    on_output_shrunk();
+    if (phase_ != phase::open) close_when_done();
 }
 
-// ---- what a handler says ----
+// ---- messages on behalf of a request ----
 
 bool peer_core::wants_progress(serial request) const noexcept {
-    auto at = records_.find(request);
-    return at != records_.end() && at->second.state == cell::open && !at->second.progress_token.empty();
+    auto at = incoming_.find(request);
+    return at != incoming_.end() && at->second.state == request_state::open && !at->second.progress_token.empty();
 }
 
 void peer_core::send_progress(serial request, double progress, std::optional<double> total, std::string_view message) {
-    auto at = records_.find(request);
-    bool open = at != records_.end() && (at->second.state == cell::open || planted::is(planted::progress_after_settle));
-    if (!open || !output_works()) {
+    auto at = incoming_.find(request);
+    bool open = at != incoming_.end() &&
+                (at->second.state == request_state::open || planted::is(planted::progress_after_settle));
+    if (!open || !can_send()) {
         ++counters_.dropped_late;
         return;
     }
-    record& r = at->second;
-    if (r.progress_token.empty()) return;                                   // nobody asked
+    incoming_request& r = at->second;
+    if (r.progress_token.empty()) return;                                   // the peer wants no progress
     if (!std::isfinite(progress) || !(progress > r.last_progress)) return;  // must increase (D15)
     r.last_progress = progress;
 
@@ -531,72 +522,71 @@ void peer_core::send_progress(serial request, double progress, std::optional<dou
     }
     params += '}';
 
-    if (output_.waiting(r.stream) >= limits_.out_queue_soft) {  // keep only the newest until there is room (J1)
-        if (!r.parked_progress.empty()) ++counters_.merged_progress;
-        r.parked_progress = std::move(params);
-        parked_.insert(request);
+    if (sink_.queued_bytes(r.stream) >= limits_.out_queue_soft) {  // keep only the newest progress (J1)
+        if (!r.deferred_progress.empty()) ++counters_.merged_progress;
+        r.deferred_progress = std::move(params);
+        deferred_.insert(request);
         return;
     }
-    unpark(request, r);
-    say(request, r, "notifications/progress", params);
+    send_deferred(request, r);
+    send_for(request, r, "notifications/progress", params);
 }
 
-void peer_core::say(serial request, const record& r, std::string_view method, std::string_view params) {
-    frame about{.what = frame::kind::said, .owner = request, .stream = r.stream};
-    write_notification(output_.begin(about), method, params);
-    finish_frame(about);
+void peer_core::send_for(serial request, const incoming_request& r, std::string_view method, std::string_view params) {
+    outgoing_message about{.type = kind::scoped_notification, .owner = request, .stream = r.stream};
+    write_notification(sink_.begin(about), method, params);
+    sink_.end(about);
 }
 
-void peer_core::unpark(serial request, record& r) {
-    if (r.parked_progress.empty()) return;
-    std::string params = std::exchange(r.parked_progress, {});
-    parked_.erase(request);
-    say(request, r, "notifications/progress", params);
+void peer_core::send_deferred(serial request, incoming_request& r) {
+    if (r.deferred_progress.empty()) return;
+    std::string params = std::exchange(r.deferred_progress, {});
+    deferred_.erase(request);
+    send_for(request, r, "notifications/progress", params);
 }
 
-void peer_core::unpark_all() {
-    for (auto at = parked_.begin(); at != parked_.end();) {
-        serial request = *at++;  // unpark takes it out
-        record& r = records_.at(request);
-        if (output_.waiting(r.stream) < limits_.out_queue_soft) unpark(request, r);
+void peer_core::send_all_deferred() {
+    for (auto at = deferred_.begin(); at != deferred_.end();) {
+        serial request = *at++;  // send_deferred removes it
+        incoming_request& r = incoming_.at(request);
+        if (sink_.queued_bytes(r.stream) < limits_.out_queue_soft) send_deferred(request, r);
     }
 }
 
-std::size_t peer_core::waiting_for(serial request) const noexcept {
-    auto at = records_.find(request);
-    return output_.waiting(at == records_.end() ? 0 : at->second.stream);
+std::size_t peer_core::queued_bytes(serial request) const noexcept {
+    auto at = incoming_.find(request);
+    return sink_.queued_bytes(at == incoming_.end() ? 0 : at->second.stream);
 }
 
 void peer_core::release_stream(serial request, duration retry) {
-    auto at = records_.find(request);
-    if (at != records_.end() && at->second.state == cell::open && output_works()) {
-        output_.release(at->second.stream, retry);
-    }
+    auto at = incoming_.find(request);
+    if (at == incoming_.end() || at->second.state != request_state::open || !can_send()) return;
+    if (streams_) streams_->release(at->second.stream, retry);
 }
 
 void peer_core::send_scoped(serial request, std::string_view method, std::string_view params, bool droppable) {
-    auto at = records_.find(request);
-    if (at == records_.end() || at->second.state != cell::open || !output_works()) {
+    auto at = incoming_.find(request);
+    if (at == incoming_.end() || at->second.state != request_state::open || !can_send()) {
         ++counters_.dropped_late;
         return;
     }
-    record& r = at->second;
-    if (output_.waiting(r.stream) >= (droppable ? limits_.out_queue_soft : limits_.out_queue)) {
+    incoming_request& r = at->second;
+    if (sink_.queued_bytes(r.stream) >= (droppable ? limits_.out_queue_soft : limits_.out_queue)) {
         ++counters_.dropped_logs;
         return;
     }
-    say(request, r, method, params);
+    send_for(request, r, method, params);
 }
 
 bool peer_core::notify(std::string_view method, std::string_view params, bool droppable) {
-    if (!output_works() || phase_ == phase::closing) {
+    if (!can_send() || phase_ == phase::closing) {
         ++counters_.dropped_late;
         return true;
     }
-    if (droppable && output_.waiting(0) >= limits_.out_queue_soft) return false;
-    frame about{.method = method};
-    write_notification(output_.begin(about), method, params);
-    finish_frame(about);
+    if (droppable && sink_.queued_bytes(0) >= limits_.out_queue_soft) return false;
+    outgoing_message about{.method = method};
+    write_notification(sink_.begin(about), method, params);
+    sink_.end(about);
     return true;
 }
 

@@ -1,8 +1,7 @@
 #pragma once
 
-// Mistakes that a test can switch on in the peer, to prove that the explorer would find them. In every ordinary build
-// is() is false at compile time and nothing of this is left; only the explorer's own copy of the peer is built with
-// KEEL_PLANT_BUGS.
+// Bugs that a test can switch on in the peer, to prove that the explorer finds them. In every ordinary build is() is false at compile
+// time; only the explorer's own copy of the peer is built with KEEL_PLANT_BUGS.
 
 #include <keel/version.hpp>
 
@@ -12,21 +11,23 @@ namespace keel::inline KEEL_ABI::rpc::planted {
 
 enum class bug : unsigned char {
     none,
-    answer_after_cancel,          // the handler's end does not look whether the request was cancelled
+    answer_after_cancel,          // a handler answers although its request was cancelled
     second_answer_at_shutdown,    // a handler answers although closing has already answered for it
-    waiter_forgotten,             // the end of the connection tells all waiters but the newest
-    frames_not_withdrawn,         // a cancel leaves queued frames in the queue
-    answer_not_withdrawn,         // the same for a queued answer alone
+    waiter_forgotten,             // the end of the connection ends all calls but the newest
+    frames_not_withdrawn,         // a cancel leaves the messages of its request in the queue
+    answer_not_withdrawn,         // a cancel leaves a queued response in the queue
     id_not_released,              // an id stays in flight after its request was settled
-    old_handler_frees_id,         // the end of a cancelled handler releases the id of the request that has it now
-    cancelled_before_begin_kept,  // a request cancelled before it began is never forgotten
-    cancel_for_unwritten,         // the peer hears of the end of a request that it never saw
-    nested_not_dropped,           // a cancel forgets the requests made by the handler
-    progress_after_settle,        // progress does not look at the cell
-    token_fires_twice,            // a duplicate cause fires the token again
+    old_handler_frees_id,         // the end of a cancelled handler releases its id, which a newer request uses
+    cancelled_before_begin_kept,  // a request cancelled before it began is never removed
+    cancel_for_unwritten,         // the peer is notified about a request that it never received
+    nested_not_dropped,           // a cancel does not end the calls made by the handler
+    progress_after_settle,        // progress is sent after the request was settled
+    token_fires_twice,            // a second cause fires the token again
     closed_twice,                 // every failure after the end reports the end again
     grace_not_armed,              // a hanging handler keeps the connection from closing
-    stall_clock_runs_on,          // the clock of a stalled write goes on when nothing is queued any more
+    stall_clock_runs_on,          // the write timeout runs on when nothing is queued any more
+    stall_clock_not_started,      // the write timeout never starts
+    reading_stays_paused,         // reading is not resumed when the queue has been written
 };
 using enum bug;
 
@@ -52,6 +53,8 @@ inline constexpr std::pair<bug, const char*> names[] = {
     {bug::closed_twice, "closed_twice"},
     {bug::grace_not_armed, "grace_not_armed"},
     {bug::stall_clock_runs_on, "stall_clock_runs_on"},
+    {bug::stall_clock_not_started, "stall_clock_not_started"},
+    {bug::reading_stays_paused, "reading_stays_paused"},
 };
 
 #else

@@ -1,6 +1,6 @@
 #pragma once
 
-// A map for what comes and goes with every request.
+// A hash map that reuses its nodes, for entries that come and go with every request.
 
 #include <keel/version.hpp>
 
@@ -14,9 +14,8 @@
 
 namespace keel::inline KEEL_ABI::rpc {
 
-/// As std::unordered_map, with two differences. A node that is given back is used again, so that a request that is followed
-/// by an answer allocates nothing. And what is in it is walked through in the order in which it came. References stay
-/// good until their entry is erased, iterators too.
+/// Like std::unordered_map, with two differences: an erased node is reused, so that a request and its response allocate nothing, and
+/// iteration is in the order of insertion. References and iterators stay valid until their entry is erased.
 template <class Key, class T, class Hash>
 class recycling_map {
     struct node;
@@ -72,7 +71,7 @@ public:
         return found->entry().second;
     }
 
-    /// For a key that is not there yet.
+    /// `key` must not be in the map.
     template <class... Args>
     T& add(const Key& key, Args&&... args) {
         if ((size_ + 1) * 2 > slots_.size()) grow();
@@ -86,7 +85,7 @@ public:
         try {
             new (n->memory) value_type(std::piecewise_construct, std::forward_as_tuple(key),
                                        std::forward_as_tuple(std::forward<Args>(args)...));
-        } catch (...) {  // an id that did not fit into memory
+        } catch (...) {  // the copy of the key ran out of memory
             keep(n);
             throw;
         }
@@ -130,10 +129,9 @@ private:
         keep(n);
     }
 
-    // Open addressing: an entry lies in the first free slot from where its hash points, and what follows moves up when it
-    // leaves, so that a search ends at the first free slot.
+    // Open addressing with linear probing. Erasing moves the following entries up, so that a search ends at the first free slot.
     std::size_t home_of(const Key& key) const noexcept {
-        // Folded first: what is taken of the product depends on the lower bits alone, and a peer chooses the keys.
+        // Folded first: the product depends on the lower bits only, and the peer chooses the keys.
         std::uint64_t h = Hash()(key);
         h = (h ^ (h >> 32)) * 0x9E3779B97F4A7C15u;
         return static_cast<std::size_t>(h >> 32) & (slots_.size() - 1);
@@ -141,7 +139,7 @@ private:
     std::size_t after(std::size_t slot) const noexcept { return (slot + 1) & (slots_.size() - 1); }
 
     node* look_up(const Key& key) const noexcept { return size_ == 0 ? nullptr : slots_[find_slot(key)]; }
-    /// Where it is, or would be.
+    /// The slot of the key, or the free slot where it would be.
     std::size_t find_slot(const Key& key) const noexcept {
         std::size_t slot = home_of(key);
         while (slots_[slot] && !(slots_[slot]->entry().first == key)) slot = after(slot);
@@ -161,7 +159,7 @@ private:
 
     void free_slot(std::size_t gap) noexcept {
         for (std::size_t slot = after(gap); slots_[slot]; slot = after(slot)) {
-            // It may move up unless its home lies between the gap and where it is.
+            // An entry moves up unless its home slot lies between the gap and its slot.
             std::size_t home = home_of(slots_[slot]->entry().first);
             if (((slot - home) & (slots_.size() - 1)) < ((slot - gap) & (slots_.size() - 1))) continue;
             slots_[gap] = slots_[slot];
@@ -185,7 +183,7 @@ private:
         ++spares_;
     }
 
-    std::vector<node*> slots_;  // a power of two of them, at least half of them free
+    std::vector<node*> slots_;  // the size is a power of two; at least half of the slots are free
     std::size_t size_ = 0;
     node* first_ = nullptr;
     node* last_ = nullptr;

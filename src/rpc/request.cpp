@@ -7,8 +7,8 @@
 namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
-// What one request may leave for the loop before it is merged or dropped.
-constexpr std::size_t most_said = 64;
+// Messages of one request that may wait for the loop before they are merged or dropped.
+constexpr std::size_t max_waiting = 64;
 }  // namespace
 
 handler_outcome handler_outcome::of(std::exception_ptr thrown, bool told_to_stop) {
@@ -34,8 +34,8 @@ handler_outcome handler_outcome::of(std::exception_ptr thrown, bool told_to_stop
         out.log = e.what();
     } catch (abi::__forced_unwind&) {
         throw;
-    } catch (...) {  // anything may be thrown; its text cannot be known
-        out.log = "an exception that is no std::exception";
+    } catch (...) {  // any type can be thrown; its text is unknown
+        out.log = "unknown exception (not derived from std::exception)";
     }
     return out;
 }
@@ -59,64 +59,64 @@ void request::fire(stop_cause cause, std::string_view reason) {
 }
 
 void request::progress(double progress, std::optional<double> total, std::string message) {
-    saying s;
-    s.is_progress = true;
-    s.progress = progress;
-    s.total = total;
-    s.text = std::move(message);
-    say(std::move(s));
+    notice n;
+    n.is_progress = true;
+    n.progress = progress;
+    n.total = total;
+    n.text = std::move(message);
+    send(std::move(n));
 }
 
 void request::notify(std::string method, std::string params, bool droppable) {
-    saying s;
-    s.droppable = droppable;
-    s.text = std::move(params);
-    s.method = std::move(method);
-    say(std::move(s));
+    notice n;
+    n.droppable = droppable;
+    n.text = std::move(params);
+    n.method = std::move(method);
+    send(std::move(n));
 }
 
-void request::say(saying s) {
+void request::send(notice n) {
     if (loop_->here()) {
         if (auto p = owner_.lock()) {
             flush();
-            say_now(*p, s);
+            send_now(*p, n);
         }
         return;
     }
     std::lock_guard lock(mutex_);
-    if (said_.size() >= most_said) {
-        if (!s.is_progress) return;
-        for (auto at = said_.rbegin(); at != said_.rend(); ++at) {
+    if (waiting_.size() >= max_waiting) {
+        if (!n.is_progress) return;
+        for (auto at = waiting_.rbegin(); at != waiting_.rend(); ++at) {
             if (!at->is_progress) continue;
-            *at = std::move(s);
+            *at = std::move(n);
             return;
         }
         return;
     }
-    said_.push_back(std::move(s));
+    waiting_.push_back(std::move(n));
     if (flush_posted_) return;
     flush_posted_ = loop_->post([self = shared_from_this()] { self->flush(); });
 }
 
-void request::say_now(peer& p, const saying& s) {
-    if (s.is_progress) {
-        p.send_progress(id_, s.progress, s.total, s.text);
+void request::send_now(peer& p, const notice& n) {
+    if (n.is_progress) {
+        p.send_progress(id_, n.progress, n.total, n.text);
     } else {
-        p.send_scoped(id_, s.method, s.text, s.droppable);
+        p.send_scoped(id_, n.method, n.text, n.droppable);
     }
 }
 
 void request::flush() {
-    std::vector<saying> said;
+    std::vector<notice> waiting;
     {
         std::lock_guard lock(mutex_);
-        said.swap(said_);
+        waiting.swap(waiting_);
         flush_posted_ = false;
     }
-    if (said.empty()) return;
+    if (waiting.empty()) return;
     auto p = owner_.lock();
     if (!p) return;
-    for (const saying& s : said) say_now(*p, s);
+    for (const notice& n : waiting) send_now(*p, n);
 }
 
 template <class F>
@@ -146,8 +146,8 @@ void request::release_stream(duration retry) {
 }
 
 void request::run(task<std::string> work) {
-    // The callback keeps the request, and with it the activity, for as long as the coroutine lives: an abandoned one
-    // may end long after its connection.
+    // The callback keeps the request, and with it the activity, alive as long as the coroutine: an abandoned handler may end long after
+    // its connection.
     detail::start(line_, std::move(work), [self = shared_from_this()](detail::outcome<std::string> ended) {
         if (ended.index() == 1) {
             self->finish(handler_outcome::of(std::move(std::get<1>(ended))));

@@ -1,6 +1,6 @@
 #pragma once
 
-// One request being handled, as its handler sees it: what it may still say, and whether it should stop.
+// A request that is being handled, as its handler sees it: it sends messages, finishes the request, and shows whether to stop.
 
 #include "rpc/peer_core.hpp"
 
@@ -20,23 +20,23 @@ namespace keel::inline KEEL_ABI::rpc {
 
 class peer;
 
-/// How a handler ended: a JSON text, an error to send, or nothing to say because it was told to stop.
+/// How a handler ended: with a result as JSON text, with an error, or silently because it was told to stop.
 struct handler_outcome {
     enum class kind : unsigned char { result, failure, silent };
     kind what = kind::silent;
     std::string result;
     rpc::failure error;
-    std::string log;  // what the peer must not see: the text of an unforeseen exception
+    std::string log;  // for the log only: the text of an unexpected exception
 
     static handler_outcome of(std::string json) {
         return {.what = kind::result, .result = std::move(json), .error = {}, .log = {}};
     }
-    /// What an exception of a handler means for the peer (F1, F2).
+    /// Translates an exception of a handler (F1, F2).
     static handler_outcome of(std::exception_ptr thrown, bool told_to_stop);
 };
 
-/// Shared by the handler, its saved contexts and the peer, which end at different times. Everything may be called
-/// from any thread and after everything else has ended: it then does nothing.
+/// Shared by the handler, its saved contexts and the peer, which end at different times. Thread-safe unless noted. Does nothing after the
+/// request has ended.
 class request : public std::enable_shared_from_this<request> {
 public:
     request(std::shared_ptr<keel::loop> loop, std::weak_ptr<peer> owner, serial id);
@@ -49,29 +49,28 @@ public:
     stop_cause cause() const noexcept { return cause_.load(std::memory_order_acquire); }
     std::string reason() const;
 
-    // Kept in the order in which they are said, before the answer. More than a bounded number that wait for the loop
-    // are merged (progress) or dropped (the rest).
+    // Sent in this order, before the response. While 64 messages wait for the loop, further ones are merged (progress) or dropped.
     void progress(double progress, std::optional<double> total, std::string message);
     void notify(std::string method, std::string params, bool droppable);
 
-    /// Ends the request. The first call counts.
+    /// Ends the request. Further calls do nothing.
     void finish(handler_outcome outcome);
-    /// See outlet::release.
+    /// See stream_control::release.
     void release_stream(duration retry);
-    /// Closes the connection that the request came on (F6).
+    /// Closes the connection of the request (F6).
     void close_connection();
 
     // On the loop only.
-    /// Runs the handler of this request as a coroutine until its end, then finishes.
+    /// Runs the handler of this request as a coroutine, then finishes the request.
     void run(task<std::string> work);
     void fire(stop_cause cause, std::string_view reason);
     detail::activity& line() noexcept { return line_; }
     std::shared_ptr<peer> owner() const noexcept { return owner_.lock(); }
-    /// Says to the peer what other threads have left here.
+    /// Sends the messages of other threads.
     void flush();
 
 private:
-    struct saying {
+    struct notice {
         bool is_progress = false;
         bool droppable = false;
         double progress = 0;
@@ -79,11 +78,11 @@ private:
         std::string text;  // message of progress, or params
         std::string method;
     };
-    /// On the loop, after what was said before: now, or soon.
+    /// Calls `f` on the loop, after earlier messages: now, or in a posted task.
     template <class F>
     void with_peer(F f);
-    void say(saying s);
-    void say_now(peer& p, const saying& s);
+    void send(notice n);
+    void send_now(peer& p, const notice& n);
 
     const std::shared_ptr<keel::loop> loop_;
     const std::weak_ptr<peer> owner_;
@@ -91,10 +90,10 @@ private:
     std::stop_source stop_;
     std::atomic<stop_cause> cause_{stop_cause::none};
 
-    // Handler threads leave what they say here and the loop collects it.
+    // Messages of handler threads wait here for the loop.
     mutable std::mutex mutex_;
     std::string reason_;
-    std::vector<saying> said_;
+    std::vector<notice> waiting_;
     bool flush_posted_ = false;
     std::atomic<bool> finished_{false};
 

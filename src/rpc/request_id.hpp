@@ -14,7 +14,7 @@ public:
     request_id() = default;
     explicit request_id(std::int64_t n) : kind_(kind::integer), number_(n) {}
     explicit request_id(std::string_view s) : kind_(kind::string), text_(s) {}
-    // Most ids are numbers: those are copied without a look at the text.
+    // Most ids are numbers: their text is not copied.
     request_id(const request_id& other) : kind_(other.kind_), number_(other.number_) {
         if (kind_ == kind::string) text_ = other.text_;
     }
@@ -28,13 +28,13 @@ public:
     request_id& operator=(request_id&&) = default;
     ~request_id() = default;
 
-    /// An absent id when the value cannot be one: null, boolean, a fraction, a container, an integer beyond 64 bits.
+    /// Returns an absent id if the value is not a valid id: null, boolean, a fraction, a container, an integer beyond 64 bits.
     static request_id from(const json::value& v) {
         request_id id;
         id.assign(v);
         return id;
     }
-    /// The same, for one that is absent.
+    /// The same, in place. This id must be absent.
     void assign(const json::value& v) {
         if (auto n = v.if_int()) {
             kind_ = kind::integer;
@@ -63,7 +63,7 @@ public:
         }
         return {};
     }
-    /// Appends the id as JSON. An id that came in can always be written.
+    /// Appends the id as JSON. An id that was received can always be written.
     void write(std::string& out) const;
 
     friend bool operator==(const request_id& a, const request_id& b) noexcept {

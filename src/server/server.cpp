@@ -1,5 +1,7 @@
 #include "server/server_impl.hpp"
 
+#include "async/release_later.hpp"
+
 #include <algorithm>
 #include <future>
 
@@ -155,8 +157,7 @@ void server::impl::session_ended(std::uint64_t key, const connection_end& end) {
         sessions.erase(at);
         last = end;
     }
-    // We are called from inside the session: it goes when its turn is over.
-    on->post([ended = std::move(ended)] {});
+    detail::release_later(*on, std::move(ended));  // the session is our caller
     check_idle();
 }
 

@@ -104,7 +104,7 @@ private:
     std::shared_ptr<started_states> states_;
     std::array<cache_hint, protocol::method_count> hints_;
     mutable std::mutex report_mutex_;  // requests on several threads fail at the same time
-    mutable rpc::allowance reports_{20};
+    mutable rpc::rate_limiter reports_{20};
     mutable std::uint64_t reports_left_out_ = 0;
     mutable std::once_flag sealer_once_;
     mutable std::unique_ptr<const state_sealer> sealer_;

@@ -1,5 +1,7 @@
 #include "server/session.hpp"
 
+#include "rpc/connection_io.hpp"
+
 namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
@@ -15,16 +17,16 @@ session::session(std::shared_ptr<server_core> server, std::function<void(const c
 
 void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
     peer_ =
-        std::make_shared<rpc::peer>(std::move(on), std::move(wire), rpc::role::server, bounds, server_->budget, *this);
+        rpc::make_connection_peer(std::move(on), std::move(wire), rpc::role::server, bounds, server_->budget, *this);
     peer_->core().watch(*this);
     subscriber_.start(peer_);
     peer_->start();
     if (close_due_) close({});  // it was closed while it was on its way to its loop
 }
 
-void session::start(std::shared_ptr<loop> on, rpc::outlet& out, const limits& bounds) {
+void session::start(std::shared_ptr<loop> on, rpc::message_sink& sink, const limits& bounds) {
     own_streams_ = true;
-    peer_ = std::make_shared<rpc::peer>(std::move(on), out, rpc::role::server, bounds, server_->budget, *this);
+    peer_ = std::make_shared<rpc::peer>(std::move(on), sink, rpc::role::server, bounds, server_->budget, *this);
     peer_->core().watch(*this);
     subscriber_.start(peer_);
     if (close_due_) close({});

@@ -40,7 +40,7 @@ public:
     void start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds);
 
     // Without a wire, for HTTP, which has its own framing. `out` outlives the session.
-    void start(std::shared_ptr<loop> on, rpc::outlet& out, const limits& bounds);
+    void start(std::shared_ptr<loop> on, rpc::message_sink& sink, const limits& bounds);
     rpc::peer& peer() noexcept { return *peer_; }
     /// Who sends what comes from now on.
     void set_principal(std::shared_ptr<const std::string> who) noexcept { principal_ = std::move(who); }

@@ -305,7 +305,7 @@ private:
     // ---- telling ----
 
     bool crowded(rpc::peer& p, const stream& s) const noexcept {
-        return p.core().waiting_for(s.request) >= bounds_.out_queue_soft;
+        return p.core().queued_bytes(s.request) >= bounds_.out_queue_soft;
     }
 
     static void send(rpc::peer& p, const stream& s, std::string_view method, std::string_view params) {

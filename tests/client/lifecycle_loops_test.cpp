@@ -123,7 +123,7 @@ TEST_CASE("D1, G4: the loop of a client ends with a call under way: whoever awai
     home->run();
     CHECK(call.text == "connection closed");
     // What has been left behind comes to its end after all: nobody is told twice.
-    client_access::engine(c)->in_use()->peer().lost("the end of the test");
+    client_access::engine(c)->in_use()->peer().fail("the end of the test");
     home->run();
     CHECK(call.times == 1);
 }

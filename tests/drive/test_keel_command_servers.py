@@ -46,7 +46,7 @@ class BadServers(CommandTest):
         os.mkfifo(self.path("gate"))
         with Terminal("tools", "--verbose", "--protocol", "legacy", "--", "sh", "-c",
                       f"echo hello; read -r line < {self.path('gate')}; exit 6") as t:
-            t.expect("unreadable line")
+            t.expect("invalid JSON")
             Path(self.path("gate")).write_text("go\n")
             t.expect("sh exited with status 6; before that it wrote a line that is not an MCP message: ")
             self.assertEqual(t.end(), 4)

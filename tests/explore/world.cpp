@@ -36,8 +36,8 @@ limits limits_for(const setting& s) {
 }  // namespace
 
 world::world(const setting& s)
-    : setting_(s), budget_(std::make_shared<rpc::flight_budget>()), core_(s.role, limits_for(s), budget_),
-      now_(time_point() + 1h) {
+    : setting_(s), budget_(std::make_shared<rpc::flight_budget>()), sink_(s.role, limits_for(s)),
+      core_(s.role, limits_for(s), sink_, budget_), now_(time_point() + 1h) {
     core_.set_now(now_);
     core_.allow_batches(true);
     lives_.reserve(8);
@@ -133,7 +133,7 @@ bool world::enabled(const event& e) const {
         case what::stall: return !stalled_;
         case what::resume: return stalled_;
         case what::dribble:
-        case what::next_frame: return stalled_ && !core_.pending_output().empty();
+        case what::next_frame: return stalled_ && !sink_.pending().empty();
         case what::tick: return core_.next_deadline().has_value();
         case what::ask:
             if (e.who == who::self) return true;
@@ -290,7 +290,7 @@ void world::look_for_end() {
     if (phase_ == phase::draining && open_records() == 0) return end_orderly();
     if (phase_ != phase::closing || records() > 0) return;
     grace_.reset();
-    if (!output_dead_ && !core_.pending_output().empty()) {
+    if (!output_dead_ && !sink_.pending().empty()) {
         if (!final_) final_ = now_ + final_write;
         return;
     }
@@ -303,7 +303,7 @@ void world::look_for_end() {
 // A peer that takes nothing is given up after a while, counted from the last byte it took or from the moment when there
 // was something to take (C11).
 void world::output_changed(bool bytes_taken) {
-    if (core_.pending_output().empty()) {
+    if (sink_.pending().empty()) {
         stall_.reset();
     } else if (bytes_taken || !stall_) {
         stall_ = stall_from_ = now_ + write_stall;
@@ -311,7 +311,7 @@ void world::output_changed(bool bytes_taken) {
 }
 
 bool world::survived_in_queue() const {
-    std::string_view now = core_.pending_output();
+    std::string_view now = sink_.pending();
     return !now.empty() && queued_before_.find(now.substr(0, now.find('\n') + 1)) != std::string::npos;
 }
 
@@ -338,7 +338,7 @@ void world::time_passed() {
         t.reset();
         return true;
     };
-    bool given_up = stall_ && stall_from_ <= now_ && core_.pending_output().empty();
+    bool given_up = stall_ && stall_from_ <= now_ && sink_.pending().empty();
     if (due(stall_) || given_up) end_abruptly();
     if (due(drain_)) end_orderly();
     if (due(grace_)) {
@@ -352,7 +352,7 @@ void world::time_passed() {
 // ---- events ----
 
 void world::apply(const event& e) {
-    if (stalled_) queued_before_ = core_.pending_output();
+    if (stalled_) queued_before_ = sink_.pending();
     else queued_before_.clear();
     do_event(e);
     // What is queued now came later than what was: it depends on how it was exchanged whether the clock began anew.
@@ -360,6 +360,7 @@ void world::apply(const event& e) {
     output_changed(e.kind == what::dribble || e.kind == what::next_frame);
     absorb();
     if (!stalled_) write_all();
+    sink_.flush(now_);
     check_step();
 }
 
@@ -395,7 +396,7 @@ void world::ask(const event& e) {
     std::optional<error_kind> refusal;
     if (output_dead_ || !input_possible()) refusal = error_kind::closed;
     else if (l && !(l->in_table && l->state == cell::open)) refusal = error_kind::cancelled;
-    else if (setting_.tight && !core_.pending_output().empty()) refusal = error_kind::unavailable;
+    else if (setting_.tight && !sink_.pending().empty()) refusal = error_kind::unavailable;
 
     rpc::call_outcome why;
     rpc::serial call = core_.call(l ? l->request : 0, "ask", json::value(), {}, why);
@@ -530,17 +531,17 @@ void world::do_event(const event& e) {
             }
             break;
         case what::read_error:
-            core_.on_read_error("reading failed");
+            core_.on_failure("reading failed");
             end_abruptly();
             break;
         case what::write_error:
-            core_.on_write_error("writing failed");
+            core_.on_failure("writing failed");
             end_abruptly();
             break;
         case what::stall: stalled_ = true; break;
         case what::resume: stalled_ = false; break;
         case what::dribble: write(1); break;
-        case what::next_frame: write(core_.pending_output().find('\n') + 1); break;
+        case what::next_frame: write(sink_.pending().find('\n') + 1); break;
         case what::close_own: {
             life& l = subject();
             core_.close({}, l.request);

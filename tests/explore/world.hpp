@@ -5,6 +5,7 @@
 // docs/lifecycle.md for each request, and the order in which a connection ends.
 
 #include "explore/event.hpp"
+#include "rpc/byte_stream_sink.hpp"
 #include "rpc/peer_core.hpp"
 
 #include <array>
@@ -157,6 +158,7 @@ private:
 
     setting setting_;
     std::shared_ptr<rpc::flight_budget> budget_;
+    rpc::byte_stream_sink sink_;
     rpc::peer_core core_;
     time_point now_;
 

@@ -58,11 +58,11 @@ void world::absorb() {
 
 void world::write_all() {
     // Taking bytes can make room for more.
-    while (!core_.pending_output().empty()) write(core_.pending_output().size());
+    while (!sink_.pending().empty()) write(sink_.pending().size());
 }
 
 void world::write(std::size_t bytes) {
-    std::string_view pending = core_.pending_output();
+    std::string_view pending = sink_.pending();
     require(!output_dead_, "something is to be written on a dead connection");
     std::size_t at = 0;
     while (at < bytes) {
@@ -83,7 +83,8 @@ void world::write(std::size_t bytes) {
             started_.clear();
         }
     }
-    core_.on_written(bytes);
+    sink_.on_written(bytes, now_);
+    core_.on_drained();
     output_changed(true);
     look_for_end();
     absorb();
@@ -224,7 +225,7 @@ void world::answer_on_wire(const json::value& m, bool done) {
 
 void world::check_step() {
     require(to_start_.empty(), "a request was not handed to a handler");
-    bool idle_writer = core_.pending_output().empty();
+    bool idle_writer = sink_.pending().empty();
     for (const life& l : lives_) {
         require(l.fired == (l.cause == rpc::stop_cause::none ? 0u : 1u), "its token did not fire", l);
         if (l.request == 0) continue;
@@ -244,7 +245,7 @@ void world::check_step() {
     require(core_.closed() == (phase_ == phase::closed), "the connection is closed too early or too late");
     require(times_closed_ == (phase_ == phase::closed ? 1u : 0u), "the end was not reported");
     require(core_.wants_input() == input_possible(), "reading goes on too long or stops too early");
-    require(!core_.wants_pause() || !idle_writer, "reading pauses for ever: nothing is queued");
+    require(!sink_.wants_pause() || !idle_writer, "reading pauses for ever: nothing is queued");
     require(idle_writer || !output_dead_, "something is queued on a dead connection");
     if (auto due = next_deadline()) {
         auto core_due = core_.next_deadline();
@@ -311,7 +312,7 @@ void world::use_leftovers() {
     }
     apply({what::ask, who::self});
     core_.on_line(R"({"jsonrpc":"2.0","id":1,"method":"work"})");
-    require(!core_.has_actions() && core_.pending_output().empty(), "a line after the end was served");
+    require(!core_.has_actions() && sink_.pending().empty(), "a line after the end was served");
 }
 
 void world::check_balance() {

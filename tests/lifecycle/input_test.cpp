@@ -190,7 +190,7 @@ TEST_CASE("E3: the answer to a call of ours that is too long fails that call and
     std::string id = json::to_string(json::parse(frames[0])["id"]);
     c.wire->feed(R"({"jsonrpc":"2.0","id":)" + id + R"(,"result":{"x":")" + std::string(5000, 'x') + "\"}}\n");
     c.loop->run();
-    CHECK(big.outcome == "bad message: answer too large");
+    CHECK(big.outcome == "bad message: response too large");
     c.send(result_line(json::to_string(json::parse(frames[1])["id"])));
     CHECK(small.outcome == "{}");
     CHECK(c.seen.take().empty());

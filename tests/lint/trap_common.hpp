@@ -76,7 +76,7 @@ struct trivial {
 };
 
 inline task<int> take(aggregate in) { co_return in.number; }
-inline task<int> look_at(const aggregate& in) { co_return in.number; }
+inline task<int> read_truncated(const aggregate& in) { co_return in.number; }
 inline task<int> take_or_default(int n, aggregate in = {}) { co_return in.number + n; }
 inline task<int> take_optional(std::optional<aggregate> in) { co_return in->number; }
 inline task<int> take_constructed(constructed in) { co_return in.number; }

@@ -72,16 +72,16 @@ TEST_CASE("J1: answers are never dropped; at the hard mark reading pauses and go
     harness h(role::server, l);
     h.stall();
     int n = 0;
-    while (!h.core.wants_pause()) {
+    while (!h.sink.wants_pause()) {
         h.finish(h.request(std::to_string(n)));
         REQUIRE(++n < 100);
     }
     CHECK(h.core.queued_bytes() >= 1000);
     CHECK(h.core.queued_bytes() < 1100);
     h.accept(h.core.queued_bytes() - 300);
-    CHECK(h.core.wants_pause());
+    CHECK(h.sink.wants_pause());
     h.accept(1);
-    CHECK(!h.core.wants_pause());
+    CHECK(!h.sink.wants_pause());
     h.resume();
     CHECK(h.tap.size() == static_cast<std::size_t>(n));
 }

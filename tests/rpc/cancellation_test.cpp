@@ -117,10 +117,10 @@ TEST_CASE("B4: withdrawing the last queued frame leaves no trace: no stall is co
     harness h(role::server, l);
     h.stall();
     h.finish(h.request("1"), R"({"text":")" + std::string(300, 'x') + "\"}");
-    CHECK(h.core.wants_pause());
+    CHECK(h.sink.wants_pause());
     h.cancel("1");
     CHECK(h.core.queued_bytes() == 0);
-    CHECK(!h.core.wants_pause());
+    CHECK(!h.sink.wants_pause());
     CHECK(!h.core.next_deadline());
     h.advance(1h);  // nothing is queued, so nobody has stalled (C11)
     CHECK(!h.core.closed());

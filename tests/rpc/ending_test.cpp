@@ -103,7 +103,7 @@ TEST_CASE("C1, G2: last writes that nobody takes are given up after final_write"
     h.advance(999ms);
     CHECK(!h.core.closed());
     h.advance(1ms);
-    CHECK(h.log.back() == "closed: the last writes were not taken in time");
+    CHECK(h.log.back() == "closed: write timeout while closing: the peer did not read the last messages");
     h.resume();
     CHECK(h.tap.empty());
 }
@@ -264,10 +264,10 @@ TEST_CASE("C6: a write that is reported after the end of the connection is ignor
     harness h;
     h.stall();
     h.finish(h.request("1"));
-    std::size_t handed_over = h.core.pending_output().size();
+    std::size_t handed_over = h.sink.pending().size();
     h.read_error();
-    h.core.on_written(handed_over);
-    CHECK(h.core.pending_output().empty());
+    h.on_written(handed_over);
+    CHECK(h.sink.pending().empty());
     CHECK(h.core.queued_bytes() == 0);
 }
 
@@ -335,9 +335,9 @@ TEST_CASE("C11: a peer that takes no byte for write_stall while something is que
     h.advance(29s);
     CHECK(!h.core.closing());
     h.advance(1s);
-    CHECK(h.logged("fire 2 closed: the peer takes no more bytes"));
+    CHECK(h.logged("fire 2 closed: write timeout: the peer reads nothing"));
     h.end_quietly(running);
-    CHECK(h.log.back() == "closed: the peer takes no more bytes");
+    CHECK(h.log.back() == "closed: write timeout: the peer reads nothing");
 }
 
 TEST_CASE("C11: a stalled peer is not held against us while nothing is queued") {
@@ -460,7 +460,7 @@ TEST_CASE("G2: cleanup and last writes are bounded; the bounds add up") {
     h.advance(2s);  // cleanup_grace: nobody waits for the handlers any more
     CHECK(!h.core.closed());
     h.advance(1s);  // final_write
-    CHECK(h.log.back() == "closed: the last writes were not taken in time, 2 abandoned");
+    CHECK(h.log.back() == "closed: write timeout while closing: the peer did not read the last messages, 2 abandoned");
 }
 
 TEST_CASE("F6: a handler that closes its own connection is not answered, and closing waits for it") {

@@ -98,8 +98,9 @@ TEST_CASE("F8: all connections together stay within the budget, and give back wh
     budget->limit = 3;
     std::vector<action> actions;
     {
-        peer_core a(role::server, {}, budget);
-        peer_core b(role::server, {}, budget);
+        byte_stream_sink sink(role::server, {});
+        peer_core a(role::server, {}, sink, budget);
+        peer_core b(role::server, {}, sink, budget);
         a.on_line(request_line("1"));
         a.on_line(request_line("2"));
         b.on_line(request_line("1"));

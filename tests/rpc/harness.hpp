@@ -7,6 +7,7 @@
 // frame that was written completely. At its end a harness checks the ledger (at most one answer per request, nothing about a
 // request after its answer or after its cancel) and the census (nothing is left over).
 
+#include "rpc/byte_stream_sink.hpp"
 #include "rpc/peer_core.hpp"
 #include "support/heap.hpp"
 
@@ -89,7 +90,8 @@ inline limits limits_with(void (*change)(limits&)) {
 class harness {
 public:
     explicit harness(role r = role::server, const limits& bounds = {})
-        : budget(std::make_shared<flight_budget>()), core(r, bounds, budget), now_(time_point(1000s)) {
+        : budget(std::make_shared<flight_budget>()), sink(r, bounds), core(r, bounds, sink, budget),
+          now_(time_point(1000s)) {
         core.set_now(now_);
     }
     harness(const harness&) = delete;
@@ -99,6 +101,7 @@ public:
     }
 
     std::shared_ptr<flight_budget> budget;
+    byte_stream_sink sink;
     peer_core core;
     lines log;
     lines tap;
@@ -124,13 +127,13 @@ public:
         turn();
     }
     void too_large(std::string_view beginning) {
-        if (!quiet) ++seen_[show(look_at(beginning).id)];
+        if (!quiet) ++seen_[show(read_truncated(beginning).id)];
         core.on_too_large(beginning);
         turn();
     }
     void eof() { core.on_input_end(), turn(); }
-    void read_error(std::string_view cause = "ECONNRESET") { core.on_read_error(cause), turn(); }
-    void write_error(std::string_view cause = "EPIPE") { core.on_write_error(cause), turn(); }
+    void read_error(std::string_view cause = "ECONNRESET") { core.on_failure(cause), turn(); }
+    void write_error(std::string_view cause = "EPIPE") { core.on_failure(cause), turn(); }
     void close(duration drain = {}, serial from = 0) { core.close(drain, from), turn(); }
 
     /// Moves the clock, stopping at every deadline on the way.
@@ -174,6 +177,11 @@ public:
         fail_after_ = n;
         fail_cause_ = std::move(cause);
         turn();
+    }
+
+    void on_written(std::size_t n) {
+        sink.on_written(n, now_);
+        core.on_drained();
     }
 
     // ---- handlers ----
@@ -284,6 +292,7 @@ private:
         do {
             carry_out();
             flush();
+            sink.flush(now_);
         } while (core.has_actions());
     }
 
@@ -358,13 +367,13 @@ private:
 
     void flush() {
         while (true) {
-            std::string_view pending = core.pending_output();
+            std::string_view pending = sink.pending();
             if (pending.empty()) return;
             std::size_t n = std::min(pending.size(), room_);
             if (fail_after_ && n > *fail_after_) {
                 if (*fail_after_ > 0) take(std::exchange(*fail_after_, 0));
                 fail_after_.reset();
-                core.on_write_error(fail_cause_);
+                core.on_failure(fail_cause_);
                 return;
             }
             if (n == 0) return;
@@ -372,7 +381,7 @@ private:
             if (room_ != unlimited) room_ -= n;
             const std::size_t before = pending.size();
             take(n);
-            if (core.pending_output().size() == before) {
+            if (sink.pending().size() == before) {
                 ledger_.push_back("output is offered on a dead stream");
                 return;
             }
@@ -380,7 +389,7 @@ private:
     }
 
     void take(std::size_t n) {
-        std::string_view taken = core.pending_output().substr(0, n);
+        std::string_view taken = sink.pending().substr(0, n);
         while (!taken.empty()) {
             if (partial_.empty()) frame_began_ = bytes_;
             std::size_t newline = taken.find('\n');
@@ -394,7 +403,7 @@ private:
                 partial_.clear();
             }
         }
-        core.on_written(n);
+        on_written(n);
     }
 
     // ---- the ledger ----

@@ -174,7 +174,7 @@ TEST_CASE("E3: an answer that is too large fails its waiter, in both roles, and 
             serial other = h.call();
             h.take_tap();
             h.too_large(R"({"jsonrpc":"2.0","id":)" + std::to_string(call) + "," + kind);
-            CHECK(h.logged("deliver " + std::to_string(call) + " bad message: answer too large"));
+            CHECK(h.logged("deliver " + std::to_string(call) + " bad message: response too large"));
             CHECK(h.tap.empty());
             CHECK(h.core.waiting() == 1);
             h.feed(result_line(std::to_string(other)));
@@ -198,7 +198,7 @@ TEST_CASE("E13: a client of the modern era ignores requests, with a diagnostic")
     CHECK(h.request("1", "sampling/createMessage") == 0);
     h.feed(request_line("2", "work", "[]"));
     CHECK(h.tap.empty());
-    CHECK(h.log.front() == "report request from a peer that may not send any: sampling/createMessage");
+    CHECK(h.log.front() == "report request ignored, servers must not send requests: sampling/createMessage");
 }
 
 TEST_CASE("J6: reports that were left out are counted in the next one") {
@@ -208,7 +208,7 @@ TEST_CASE("J6: reports that were left out are counted in the next one") {
     h.advance(1s);
     h.take_log();
     h.feed("[]");
-    CHECK(h.log == lines{"report batch refused (5 more before it)"});
+    CHECK(h.log == lines{"report batch rejected (5 more before it)"});
 }
 
 TEST_CASE("J6: text of the peer in a report is cut and escaped") {

@@ -25,7 +25,7 @@ std::string kind_of(std::string_view text) {
 }
 
 std::string id_in(std::string_view beginning) {
-    request_id id = look_at(beginning).id;
+    request_id id = read_truncated(beginning).id;
     return id.present() ? show(id) : "none";
 }
 
@@ -123,17 +123,17 @@ TEST_CASE("E3: the id of a text that breaks off is found at the top level and no
     CHECK(id_in(R"({}{"id":5,)") == "none");
 }
 
-TEST_CASE("E3: a glimpse tells requests and responses apart, also when the id comes first") {
-    CHECK(look_at(R"({"id":1,"method":"a","params":{"result":)").method);
-    CHECK(!look_at(R"({"id":1,"method":"a","params":{"result":)").result);
-    CHECK(look_at(R"({"id":1,"result":{"method":)").result);
-    CHECK(!look_at(R"({"id":1,"result":{"method":)").method);
-    CHECK(look_at(R"({"error":{"code":)").result);
-    CHECK(!look_at(R"({"x":"method","y":"result",)").method);
-    CHECK(!look_at(R"({"metho)").method);
+TEST_CASE("E3: a truncated message is recognized as a request or a response, also when the id comes first") {
+    CHECK(read_truncated(R"({"id":1,"method":"a","params":{"result":)").method);
+    CHECK(!read_truncated(R"({"id":1,"method":"a","params":{"result":)").result);
+    CHECK(read_truncated(R"({"id":1,"result":{"method":)").result);
+    CHECK(!read_truncated(R"({"id":1,"result":{"method":)").method);
+    CHECK(read_truncated(R"({"error":{"code":)").result);
+    CHECK(!read_truncated(R"({"x":"method","y":"result",)").method);
+    CHECK(!read_truncated(R"({"metho)").method);
 }
 
-TEST_CASE("E3: a glimpse at any part of a message does no harm") {
+TEST_CASE("E3: a truncated_message at any part of a message does no harm") {
     const std::string text =
         R"({"jsonrpc":"2.0","id":"a\\\"b","method":"x","params":{"a":[{"id":2},"\u0041"],"b":null}})";
     for (std::size_t n = 0; n <= text.size(); ++n) {

@@ -7,6 +7,7 @@
 #include "client/engine.hpp"
 #include "client/link.hpp"
 #include "client/session.hpp"
+#include "rpc/connection_io.hpp"
 #include "support/client_check.hpp"
 #include "support/manual_loop.hpp"
 #include "support/proof.hpp"
@@ -59,8 +60,7 @@ private:
         std::shared_ptr<rpc::peer> open(std::shared_ptr<loop> on, const limits& bounds,
                                         client_side::link_user& of) override {
             owner_.user = &of;
-            auto p =
-                std::make_shared<rpc::peer>(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, of);
+            auto p = rpc::make_connection_peer(std::move(on), std::move(wire_), rpc::role::client, bounds, nullptr, of);
             p->start();
             return p;
         }

@@ -4,7 +4,7 @@
 // the harness ends the connection and checks the ledger (see tap.hpp) and the census: no request, no handler, no timer,
 // no step of the loop, no object is left.
 
-#include "rpc/peer.hpp"
+#include "rpc/connection_io.hpp"
 #include "server/session.hpp"
 #include "support/gate.hpp"
 #include "support/manual_loop.hpp"
@@ -223,7 +223,7 @@ public:
     explicit peer_under_test(rpc::role r, const limits& bounds = {}, std::uint64_t seed = 0)
         : loop(make_loop(seed)), wire(std::make_shared<script>(loop)), seen(wire),
           budget(std::make_shared<rpc::flight_budget>()),
-          peer(std::make_shared<rpc::peer>(loop, wire->open(), r, bounds, budget, *this)) {
+          peer(rpc::make_connection_peer(loop, wire->open(), r, bounds, budget, *this)) {
         peer->start();
     }
     peer_under_test(const peer_under_test&) = delete;

@@ -1,4 +1,4 @@
-#include "rpc/peer.hpp"
+#include "rpc/connection_io.hpp"
 #include "support/descriptors.hpp"
 #include "support/real_loops.hpp"
 
@@ -134,7 +134,7 @@ TEST_CASE("G8, D1: if a child is killed, every pending call ends once, before th
     options.on_end = [&](const child_end& e) { end = e; };
     started_child c = start_child(on.loop(), {.command = "sh", .arguments = {"-c", "exec cat >/dev/null"}}, options);
     quiet_user user;
-    auto p = std::make_shared<rpc::peer>(on.shared, std::move(c.wire), rpc::role::client, limits{}, nullptr, user);
+    auto p = rpc::make_connection_peer(on.shared, std::move(c.wire), rpc::role::client, limits{}, nullptr, user);
     p->start();
     std::vector<std::unique_ptr<detail::activity>> lines;
     for (int i = 0; i < 10; ++i) {

@@ -1,6 +1,6 @@
 // The queue of frames: what was begun is completed, what was not can be taken back.
 
-#include "rpc/outbox.hpp"
+#include "rpc/output_queue.hpp"
 #include "harness.hpp"
 
 #include <random>
@@ -10,16 +10,17 @@ using namespace keel::rpc::test;
 
 namespace {
 
-void add(outbox& out, serial owner, std::string_view text, request_id id = {}) {
-    frame about{.what = frame::kind::result, .owner = owner, .answers = id.present() ? &id : nullptr};
-    out.begin(about) += text;
+void add(output_queue& out, serial owner, std::string_view text, request_id id = {}) {
+    outgoing_message about{
+        .type = outgoing_message::kind::result, .owner = owner, .answered_id = id.present() ? &id : nullptr};
+    out.begin() += text;
     out.end(about);
 }
 
 // Takes n bytes as the system would.
-std::string take(outbox& out, std::size_t n) {
+std::string take(output_queue& out, std::size_t n) {
     std::string taken(out.pending().substr(0, n));
-    out.wrote(taken.size());
+    out.on_written(taken.size());
     return taken;
 }
 
@@ -37,7 +38,7 @@ TEST_CASE(
         for (std::size_t n = 0; n <= total; ++n) {
             CAPTURE(victim);
             CAPTURE(n);
-            outbox out;
+            output_queue out;
             for (const auto& f : frames) add(out, f.owner, f.text);
             std::string wire = take(out, n);
             std::string expected;
@@ -61,43 +62,43 @@ TEST_CASE(
 }
 
 TEST_CASE("B4: the owner of a queued answer is found only while its write has not begun") {
-    outbox out;
+    output_queue out;
     add(out, 1, "progress");
     add(out, 1, "answer", request_id("x"));
     add(out, 2, "answer", request_id(7));
-    CHECK(out.owner_of_answer(request_id("x")) == 1);
-    CHECK(out.owner_of_answer(request_id(7)) == 2);
-    CHECK(out.owner_of_answer(request_id("7")) == 0);
-    CHECK(out.owner_of_answer(request_id(8)) == 0);
+    CHECK(out.owner_of_response(request_id("x")) == 1);
+    CHECK(out.owner_of_response(request_id(7)) == 2);
+    CHECK(out.owner_of_response(request_id("7")) == 0);
+    CHECK(out.owner_of_response(request_id(8)) == 0);
     take(out, 9);
-    CHECK(out.owner_of_answer(request_id("x")) == 1);
+    CHECK(out.owner_of_response(request_id("x")) == 1);
     take(out, 1);
-    CHECK(out.owner_of_answer(request_id("x")) == 0);
-    CHECK(out.owner_of_answer(request_id(7)) == 2);
+    CHECK(out.owner_of_response(request_id("x")) == 0);
+    CHECK(out.owner_of_response(request_id(7)) == 2);
     out.clear();
-    CHECK(out.owner_of_answer(request_id(7)) == 0);
+    CHECK(out.owner_of_response(request_id(7)) == 0);
     CHECK(out.empty());
 }
 
 TEST_CASE("frames keep their numbers when others are withdrawn") {
-    outbox out;
-    CHECK(out.first_to_withdraw() == 1);
+    output_queue out;
+    CHECK(out.oldest_unsent() == 1);
     add(out, 1, "a");
     add(out, 2, "b");
     add(out, 3, "c");
-    CHECK(out.first_to_withdraw() == 1);
+    CHECK(out.oldest_unsent() == 1);
     out.withdraw(1);
-    CHECK(out.first_to_withdraw() == 2);
+    CHECK(out.oldest_unsent() == 2);
     take(out, 1);
-    CHECK(out.first_to_withdraw() == 3);
+    CHECK(out.oldest_unsent() == 3);
     take(out, 3);
-    CHECK(out.first_to_withdraw() == 4);
+    CHECK(out.oldest_unsent() == 4);
     add(out, 4, "d");
-    CHECK(out.first_to_withdraw() == 4);
+    CHECK(out.oldest_unsent() == 4);
 }
 
 TEST_CASE("J1: what was written is given back, also while the queue is never empty") {
-    outbox out;
+    output_queue out;
     std::string expected;
     std::string wire;
     std::size_t heap = 0;
@@ -116,7 +117,7 @@ TEST_CASE("J1: what was written is given back, also while the queue is never emp
 
 TEST_CASE("J1: a buffer that was large once is not kept") {
     std::size_t before = heap_in_use();
-    outbox out;
+    output_queue out;
     add(out, 1, std::string(10'000'000, 'x'));
     take(out, 10'000'001);
     CHECK(heap_in_use() < before + 1'000'000);
@@ -134,7 +135,7 @@ TEST_CASE("random frames, writes and withdrawals agree with a list of strings") 
         };
         std::vector<entry> model;
         std::size_t begun = 0;  // bytes written of model.front()
-        outbox out;
+        output_queue out;
         std::string wire;
         std::string expected;
         // Large frames now and then, so that compaction happens.
@@ -191,22 +192,22 @@ TEST_CASE("random frames, writes and withdrawals agree with a list of strings") 
 TEST_CASE("J1: bytes of replies are counted apart from those of questions, whatever is written or taken back") {
     for (std::size_t n = 0; n <= 24; ++n) {
         CAPTURE(n);
-        outbox out;
+        output_queue out;
         add(out, 1, "reply");  // 6 bytes with its newline
-        frame asks{.what = frame::kind::question, .owner = 2};
-        out.begin(asks) += "question";  // 9
-        out.end(asks);
+        outgoing_message request{.type = outgoing_message::kind::request, .owner = 2};
+        out.begin() += "question";  // 9
+        out.end(request);
         add(out, 3, "again");  // 6
-        frame news;
-        out.begin(news) += "ne";  // 3
-        out.end(news);
-        CHECK(out.replies() == 12);
+        outgoing_message notification;
+        out.begin() += "ne";  // 3
+        out.end(notification);
+        CHECK(out.reply_bytes() == 12);
         take(out, n);
         std::size_t expected = (n < 6 ? 6u : 0u) + (n < 21 ? 6u : 0u);
-        CHECK(out.replies() == expected);
+        CHECK(out.reply_bytes() == expected);
         if (out.withdraw(3) == 1) expected -= 6;
-        CHECK(out.replies() == expected);
+        CHECK(out.reply_bytes() == expected);
         out.clear();
-        CHECK(out.replies() == 0);
+        CHECK(out.reply_bytes() == 0);
     }
 }
