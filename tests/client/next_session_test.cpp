@@ -8,7 +8,7 @@ using namespace keel::test;
 
 namespace {
 
-bool knows(const keel::client& c, std::string_view tool) { return client_access::engine(c)->tools.knows(tool); }
+bool knows(const keel::client& c, std::string_view tool) { return client_access::engine(c)->tools.contains(tool); }
 
 std::string names(const std::vector<tool>& tools) {
     std::string all;
