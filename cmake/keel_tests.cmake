@@ -261,7 +261,7 @@ if(KEEL_INSTALL AND NOT KEEL_SANITIZE)
             LABELS install)
     endforeach()
     set_tests_properties(install-find_package install-pkg_config PROPERTIES FIXTURES_REQUIRED installed)
-    foreach(build IN ITEMS subdirectory fetch_content lto shared two_plugins)
+    foreach(build IN ITEMS subdirectory fetch_content shared two_plugins)
         keel_python_test(
             install-${build}
             SCRIPT tests/install/use_keel.py
