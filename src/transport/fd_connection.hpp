@@ -46,8 +46,7 @@ private:
         handler on_event;
         descriptor fd;
         bool is_socket = false;
-        std::unique_ptr<reactor::watch>
-            watch;  // null: epoll does not support the descriptor, or it is no longer watched
+        std::unique_ptr<reactor::watch> watch;  // null: not supported by epoll, or no longer watched
     };
 
     bool duplex() const noexcept { return !output_; }
