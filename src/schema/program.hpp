@@ -167,8 +167,7 @@ struct program {
     std::vector<logic_rules> logic;
     std::vector<std::unique_ptr<const pattern>> patterns;
     index resources = 0;
-    std::vector<index>
-        dynamic_anchors;  // [name * resources + resource]: the node of that name in the resource, or none
+    std::vector<index> dynamic_anchors;  // [name * resources + resource]: the node with that name, or none
 
     std::size_t max_depth = 128;
     std::size_t max_work = 1'000'000;

@@ -70,8 +70,7 @@ tls_client_context::tls_client_context(std::string ca_file) {
     rules_.reset(SSL_CTX_new(TLS_client_method()));
     require(rules_ != nullptr, "keel: cannot create an OpenSSL context");
     set_common_rules(rules_.get());
-    SSL_CTX_set_options(rules_.get(),
-                        SSL_OP_NO_TICKET);  // session tickets of TLS 1.2 are useless: we do not resume sessions
+    SSL_CTX_set_options(rules_.get(), SSL_OP_NO_TICKET);  // TLS 1.2: we do not resume sessions
     SSL_CTX_set_verify(rules_.get(), SSL_VERIFY_PEER, nullptr);
     offer_http(rules_.get());
     if (!ca_file.empty()) {

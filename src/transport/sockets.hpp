@@ -36,12 +36,12 @@ tcp_address address_of(const sockaddr_storage&, socklen_t size);
 std::unique_ptr<listener> listen_tcp_sockets(loop&, const tcp_address&,
                                              std::function<void(descriptor, std::string name)> taken,
                                              std::string no_room);
-/// Writes `words`, then closes. Reads pending input first, so that a TCP reset does not overtake the words.
+/// Writes `words`, then discards pending input and closes: unread input would cause a TCP reset that overtakes the words.
 void say_and_close(descriptor socket, std::string_view words) noexcept;
 
 descriptor open_socket(int family);
 void send_at_once(int tcp_socket) noexcept;
-/// Enables TCP keep-alive, so that a peer that only reads detects a dead connection after two minutes.
+/// Enables TCP keep-alive, so that an end that only reads detects a dead connection after two minutes.
 void watch_for_silence(int tcp_socket) noexcept;
 
 }  // namespace keel::transport

@@ -176,7 +176,7 @@ class Skills(unittest.TestCase):
             server.extensions = {}
             ended = play(server.url, "sep-2640-client-no-prefetch", MCP_CONFORMANCE_PROTOCOL_VERSION=MODERN)
             self.assertEqual(ended.returncode, 1)
-            self.assertIn("the server has no skills", ended.stderr)
+            self.assertIn("the server does not support skills", ended.stderr)
             self.assertNotIn(("skills/list", None), server.asked)
 
 

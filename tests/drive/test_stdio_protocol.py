@@ -327,7 +327,7 @@ class Calls(kp.DriveTest):
             self.leaves(s)
 
     def test_f1_f2_failures(self):
-        """F1, F2: a tool's own failure is a result; a protocol error is passed on; an exception's text stays here."""
+        """F1, F2: a tool's own failure is a result; a protocol error is passed on; an exception's text goes to the log only."""
         with Server() as s:
             s.open()
             self.assertTrue(s.ask(call(1, "fail", {"kind": "tool"}))["result"]["isError"])
@@ -335,10 +335,10 @@ class Calls(kp.DriveTest):
             self.assertEqual((error["code"], error["data"]), (1001, {"asked": True}))
             error = s.ask(call(3, "fail", {"kind": "exception"}))["error"]
             self.assertEqual(error["code"], -32603)
-            self.assertNotIn("stays here", str(s.seen))
+            self.assertNotIn("goes to the log only", str(s.seen))
             self.is_text(s.ask(call(4, "echo", {"text": "x"})), "x")
             self.leaves(s)
-            self.assertIn("stays here", s.said(), "it goes to the log")
+            self.assertIn("goes to the log only", s.said(), "it goes to the log")
 
     def test_ask_roots(self):
         """A handler asks an older client in the middle of a call, while other calls go on."""

@@ -100,7 +100,7 @@ TEST_CASE("SCH-02: an invalid schema is rejected, with a JSON pointer to the err
     CHECK(refusal(R"({"uniqueItems":1})") == "/uniqueItems: expected true or false, found 1");
     CHECK(refusal(R"({"title":1})") == "/title: expected a string, found 1");
     CHECK(refusal(R"({"$id":"https://e.com/a#b"})") == "/$id: \"$id\" must not have a fragment; use \"$anchor\"");
-    CHECK(refusal(R"({"$anchor":"1a"})").starts_with("/$anchor: expected a letter"));
+    CHECK(refusal(R"({"$anchor":"1a"})").starts_with("/$anchor: invalid anchor: expected a letter"));
     CHECK(refusal(R"({"allOf":[{"$anchor":"a"},{"$anchor":"a"}]})") == "/allOf/1/$anchor: duplicate anchor \"a\"");
     CHECK(refusal(R"({"allOf":[{"$id":"a"},{"$id":"a"}]})") == "/allOf/1/$id: duplicate identifier \"a\"");
     // Unknown keywords are annotations, and data is not validated.

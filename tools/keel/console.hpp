@@ -54,8 +54,8 @@ private:
     int fd_;
     bool terminal_;
     bool colours_;
-    std::mutex
-        mutex_;  // used by the client's loop (progress, logs), its worker threads (questions) and the main thread (results)
+    // Used by the client's loop (progress, logs), its worker threads (questions) and the main thread (results).
+    std::mutex mutex_;
     std::string status_;
     bool asking_ = false;
     std::vector<std::string> held_;

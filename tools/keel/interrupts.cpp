@@ -37,8 +37,8 @@ interrupts::interrupts() {
     signals_ = opened(::signalfd(-1, &wanted, SFD_CLOEXEC), "signalfd");
     end_ = opened(::eventfd(0, EFD_CLOEXEC), "eventfd");
     sigset_t blocked = wanted;
-    sigaddset(&blocked,
-              SIGCONT);  // read through a signalfd (terminal_input.hpp); a blocked SIGCONT still continues the process
+    // Read through a signalfd (terminal_input.hpp); a blocked SIGCONT still continues the process.
+    sigaddset(&blocked, SIGCONT);
     ::pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
     thread_ = std::thread([this] { watch(); });
 }

@@ -86,7 +86,7 @@ function toolSteps(adapter) {
             assert.deepEqual(content[0].annotations.audience, ['user', 'assistant']);
             assert.equal(Buffer.from(content[1].data, 'base64').subarray(0, 8).toString('hex'), png);
             assert.equal(Buffer.from(content[2].data, 'base64').subarray(8, 12).toString(), 'WAVE');
-            assert.equal(content[3].resource.text, 'Brought along');
+            assert.equal(content[3].resource.text, 'An embedded text');
             assert.deepEqual([...Buffer.from(content[4].resource.blob, 'base64')], [0, 1, 2]);
             assert.equal(content[5].uri, 'demo://readme');
         },
