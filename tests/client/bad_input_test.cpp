@@ -1,4 +1,4 @@
-// Input that should not be there, as a client meets it (LIFECYCLE E, third column). A client never replies to what it could not
+// Input that should not be there, as a client meets it (docs/rules/lifecycle.md, E, third column). A client never replies to what it could not
 // read.
 
 #include "client/lifecycle_words.hpp"

@@ -1,4 +1,4 @@
-// The server takes its questions back (LIFECYCLE B20: group B with the roles swapped), or cancels what is not its own (B21).
+// The server takes its questions back (docs/rules/lifecycle.md, B20: group B with the roles swapped), or cancels what is not its own (B21).
 
 #include "client/lifecycle_words.hpp"
 #include "support/gate.hpp"

@@ -1,4 +1,4 @@
-// How a client's connection ends: by the server, by an error, by us, or by several of these at once (LIFECYCLE C, G1 to G4, G8, G9).
+// How a client's connection ends: by the server, by an error, by us, or by several of these at once (docs/rules/lifecycle.md, C, G1 to G4, G8, G9).
 
 #include "client/lifecycle_callbacks.hpp"
 #include "client/lifecycle_slow_link.hpp"

@@ -1,4 +1,4 @@
-// Which era a server is of, where nothing stands between it and the client (PROTOCOL 1.1, stdio), and how that is remembered.
+// Which era a server is of, where nothing stands between it and the client (docs/rules/protocol.md, section 1.1, stdio), and how that is remembered.
 
 #include "rule_words.hpp"
 

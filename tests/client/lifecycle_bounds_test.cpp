@@ -1,4 +1,4 @@
-// What a server can make a client keep is bounded, and nothing stays behind (LIFECYCLE J1, J3, J4, F3 to F5, F8).
+// What a server can make a client keep is bounded, and nothing stays behind (docs/rules/lifecycle.md, J1, J3, J4, F3 to F5, F8).
 
 #include "client/lifecycle_words.hpp"
 #include "support/gate.hpp"

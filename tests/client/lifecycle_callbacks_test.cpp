@@ -1,4 +1,4 @@
-// What user code throws is its own affair (LIFECYCLE D16, F1, F2, F9, F11).
+// What user code throws is its own affair (docs/rules/lifecycle.md, D16, F1, F2, F9, F11).
 
 #include "client/lifecycle_callbacks.hpp"
 

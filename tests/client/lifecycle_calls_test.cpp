@@ -1,4 +1,4 @@
-// Requests that a client sends: each ends exactly once, whatever its server does (LIFECYCLE D).
+// Requests that a client sends: each ends exactly once, whatever its server does (docs/rules/lifecycle.md, D).
 
 #include "client/lifecycle_words.hpp"
 

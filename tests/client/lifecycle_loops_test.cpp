@@ -1,4 +1,4 @@
-// Loops that end before the calls that were made on them, or for them (LIFECYCLE D1, G4).
+// Loops that end before the calls that were made on them, or for them (docs/rules/lifecycle.md, D1, G4).
 
 #include "client/engine.hpp"
 #include "client/on_worker.hpp"

@@ -1,4 +1,4 @@
-// Clients with a thread of their own, used and destroyed by others (LIFECYCLE G1, G3, G4, D1, D7).
+// Clients with a thread of their own, used and destroyed by others (docs/rules/lifecycle.md, G1, G3, G4, D1, D7).
 
 #include "async/epoll_loop.hpp"
 #include "async/worker_pool.hpp"

@@ -1,4 +1,4 @@
-// Which era a server is of, and how the older ones begin (PROTOCOL 1.1).
+// Which era a server is of, and how the older ones begin (docs/rules/protocol.md, section 1.1).
 
 #include "support/client_harness.hpp"
 

@@ -1,4 +1,4 @@
-// Time: what a client waits for, and for how long (LIFECYCLE D4, D5, D12, B10).
+// Time: what a client waits for, and for how long (docs/rules/lifecycle.md, D4, D5, D12, B10).
 
 #include "client/lifecycle_slow_link.hpp"
 #include "client/lifecycle_words.hpp"

@@ -1,4 +1,4 @@
-// Which era a server behind HTTP is of (PROTOCOL 1.1): an answer is read before anything is made of its status.
+// Which era a server behind HTTP is of (docs/rules/protocol.md, section 1.1): an answer is read before anything is made of its status.
 
 #include "web_client.hpp"
 
