@@ -2,7 +2,7 @@
 
 // The answer to one HTTP request, given by a session that may live on another loop than the connection.
 
-#include "http/watcher.hpp"
+#include "http/answer_watcher.hpp"
 
 #include <keel/loop.hpp>
 

@@ -108,10 +108,10 @@ void http1_core::end_turn() {
     } else if (!buffer_.empty()) {
         buffer_at_ = buffer_.size() - rest.size();
         if (rest.empty()) drop_buffer();
-    } else {
+    } else if (!rest.empty()) {
         buffer_ = rest;
     }
-    limit_buffer();
+    if (buffered() > 0 || input_ == input::paused) limit_buffer();
     if (answering()) {
         reader_.release_memory();
         // A dispatch that neither responded nor announced a response would leave the client waiting forever.

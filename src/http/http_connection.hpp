@@ -2,8 +2,8 @@
 
 // The driver of http1_core: one HTTP connection with its socket and the objects that answer its requests.
 
+#include "http/answer_watcher.hpp"
 #include "http/http1_core.hpp"
-#include "http/watcher.hpp"
 
 #include <keel/connection.hpp>
 #include <keel/loop.hpp>

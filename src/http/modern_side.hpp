@@ -2,7 +2,7 @@
 
 // Requests of revision 2026-07-28 on one HTTP connection, and, for servers without sessions, those of older ones.
 
-#include "http/watcher.hpp"
+#include "http/answer_watcher.hpp"
 #include "rpc/message_sink.hpp"
 #include "server/session.hpp"
 

@@ -11,23 +11,10 @@ using namespace keel::explore_http;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
-#define KEEL_EXPLORE_LITTLE 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define KEEL_EXPLORE_LITTLE 1
-#endif
-#endif
-
 // Sanitizers and unoptimized code are many times slower: they run a part of the orderings. The optimized build runs all.
-#ifdef KEEL_EXPLORE_LITTLE
-constexpr bool little = true;
-#else
-constexpr bool little = false;
-#endif
-constexpr std::uint64_t part = little ? 2'000 : UINT64_MAX;
-constexpr unsigned depth = little ? 4 : 6;
-constexpr std::uint64_t random_orderings = little ? 1'000 : 20'000;
+const std::uint64_t part = is_slow_build() ? 2'000 : UINT64_MAX;
+const unsigned depth = is_slow_build() ? 4 : 6;
+const std::uint64_t random_orderings = is_slow_build() ? 1'000 : 20'000;
 
 std::uint64_t explored = 0;
 unsigned parts_run = 0;
@@ -75,5 +62,5 @@ TEST_CASE("A1 I4 J1 J4 H6: long random orderings, in every setting") {
 TEST_CASE("at least a million orderings of HTTP/1 events were explored") {
     std::printf("explored %llu orderings of HTTP/1 events\n", static_cast<unsigned long long>(explored));
     if (parts_run < 3) MESSAGE("some of the test cases above did not run");
-    else CHECK(explored >= (little ? 20'000u : 1'000'000u));
+    else CHECK(explored >= (is_slow_build() ? 20'000u : 1'000'000u));
 }

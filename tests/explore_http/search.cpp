@@ -5,7 +5,20 @@
 #include <exception>
 #include <random>
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__OPTIMIZE__)
+#define KEEL_SLOW_BUILD true
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define KEEL_SLOW_BUILD true
+#endif
+#endif
+#ifndef KEEL_SLOW_BUILD
+#define KEEL_SLOW_BUILD false
+#endif
+
 namespace keel::explore_http {
+
+bool is_slow_build() noexcept { return KEEL_SLOW_BUILD; }
 
 namespace {
 

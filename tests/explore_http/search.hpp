@@ -46,6 +46,9 @@ void search_depth(const setting&, unsigned depth, const search_options&, tally&)
 /// `count` random orderings of `depth` events of any kind.
 void search_random(const setting&, unsigned depth, std::uint64_t count, const search_options&, tally&);
 
+/// Was the explorer itself built without optimization or with a sanitizer? (The tests are always compiled unoptimized.)
+bool is_slow_build() noexcept;
+
 /// Nothing if all checks passed. Events that cannot happen are left out.
 std::optional<std::string> replay(const setting&, const events&, unsigned finale);
 
