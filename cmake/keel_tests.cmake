@@ -190,6 +190,9 @@ keel_python_test(
     ARGS --compiler ${CMAKE_CXX_COMPILER}
     LABELS source)
 
+# Links, anchors and the table of contents of the documentation.
+keel_python_test(docs-links SCRIPT tests/docs/check_links.py LABELS source)
+
 # What must not compile is a test too: each tests/compile_fail/*.cpp says in "// expect: ..." lines which words the
 # compiler must answer with.
 file(GLOB compile_fail_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} tests/compile_fail/*.cpp)
