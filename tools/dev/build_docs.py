@@ -24,7 +24,11 @@ SKIPPED = {"__pycache__", "node_modules"}
 LANGUAGES = {".cpp": "cpp", ".hpp": "cpp", ".c": "c", ".py": "python", ".sh": "sh", ".json": "json", ".yaml": "yaml",
              ".mjs": "javascript", ".ts": "typescript"}
 FENCE = re.compile(r"^\s*(```+|~~~+)")
-LINK = re.compile(r"(\]\()([^()\s]+)(\))")
+LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+
+
+def title_of(page):
+    return re.search(r"^# (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE).group(1)
 
 
 class Pages:
@@ -66,14 +70,16 @@ class Pages:
     def with_links(self, text, folder, place):
         """The text of a page in `folder` of the repository, with links for its place on the site."""
         def change(link):
-            target, mark, anchor = link.group(2).partition("#")
+            label, (target, mark, anchor) = link.group(1), link.group(2).partition("#")
             if not target or re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", target):
                 return link.group(0)
             file = (folder / target).resolve()
             if not file.exists():
                 sys.exit(f"build_docs: {place}: no such file: {target}")
+            if re.fullmatch(r"[\w./-]+\.md", label):  # on the site pages have titles, not file names
+                label = title_of(file)
             to = os.path.relpath(self.place_of(file), os.path.dirname(place) or ".")
-            return link.group(1) + to + mark + anchor + link.group(3)
+            return f"[{label}]({to}{mark}{anchor})"
 
         lines, fence = [], None
         for line in text.splitlines():
@@ -111,7 +117,7 @@ def brief(header):
             comment.append(line[3:].strip())
         elif comment:
             break
-    return re.split(r"(?<=[a-z)])[.:](?:\s|$)", " ".join(comment))[0]
+    return re.split(r"(?<=[a-z)])\.(?:\s|$)", " ".join(comment))[0].rstrip(":")
 
 
 def api_page(pages, reference):
