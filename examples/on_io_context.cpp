@@ -1,5 +1,5 @@
 // self-test
-// A server on an io_context of the program's own, beside whatever else runs there. The program accepts connections itself and
+// A server on the program's own io_context, together with the program's other work. The program accepts connections itself and
 // hands each one to the server. To show that it works, a second thread connects with a blocking client.
 
 #include <keel/asio.hpp>

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prepares a header for doxygen: removes the version namespace, and makes the comment at the top the description of the file."""
+"""Prepares a header for doxygen: removes the version namespace, and makes the comment at the top the description of the file and
+a comment behind a member the description of the member."""
 
 import re
 import sys
@@ -19,7 +20,9 @@ def main():
                 out.append("/" + lines[at])
                 at += 1
             continue
-        out.append(re.sub(r"namespace keel::inline KEEL_ABI(::\w+)?", r"namespace keel\1", line))
+        line = re.sub(r"namespace keel::inline KEEL_ABI(::\w+)?", r"namespace keel\1", line)
+        line = re.sub(r"^(\s+[^/\s].*[;,])\s+// (.*)$", r"\1  ///< \2", line)
+        out.append(line)
         at += 1
     sys.stdout.write("\n".join(out) + "\n")
 
