@@ -7,13 +7,10 @@
 // In this example the person at the terminal plays the model: type  TOOL {"argument": 1}  or the final answer. A program with a
 // real model replaces `person_as_model`.
 
-#include <keel/asio.hpp>
 #include <keel/async.hpp>
 #include <keel/client.hpp>
+#include <keel/run.hpp>
 #include <keel/server.hpp>
-
-#include <boost/asio/bind_executor.hpp>
-#include <boost/asio/io_context.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -270,23 +267,13 @@ class script final : public model {
     }
 };
 
-static void run(agent& with, const std::string& goal, std::string& answer) {
-    boost::asio::io_context io;
-    auto work = [](agent& a, std::string what) -> keel::task<std::string> {
-        std::string found = co_await a.reach(std::move(what));
-        co_await a.close();
-        co_return found;
-    };
-    std::exception_ptr failure;
-    auto done = [&](std::exception_ptr e, std::string said) {
-        failure = e;
-        answer = std::move(said);
-    };
-    // The bound executor keeps the io_context running until the task has ended.
-    keel::spawn(io, work(with, goal), boost::asio::bind_executor(io, done));
-    io.run();
-    if (failure) std::rethrow_exception(failure);
+static keel::task<std::string> reach_and_close(agent& with, std::string goal) {
+    std::string found = co_await with.reach(std::move(goal));
+    co_await with.close();
+    co_return found;
 }
+
+static std::string run(agent& with, const std::string& goal) { return keel::run(reach_and_close(with, goal)); }
 
 static bool self_test() {
     keel::server weather({.name = "weather", .version = "1.0.0"});
@@ -298,8 +285,7 @@ static bool self_test() {
     sailor.add("weather", weather);
     sailor.add("harbour", harbour);
     sailor.add("nowhere", keel::child_process{.command = "/nonexistent/server"});
-    std::string answer;
-    run(sailor, "Go sailing on Sunday", answer);
+    const std::string answer = run(sailor, "Go sailing on Sunday");
     std::printf("%s\n", answer.c_str());
     return answer.starts_with(
                "weather.forecast: a fresh breeze; harbour.rent: a dinghy is yours; "
@@ -313,8 +299,7 @@ int main(int argc, char** argv) {
         person_as_model person;
         agent helper(person);
         for (int i = 1; i < argc; ++i) helper.add("s" + std::to_string(i), target_of(argv[i]));
-        std::string answer;
-        run(helper, "What is the task?", answer);
+        const std::string answer = run(helper, "What is the task?");
         std::printf("%s\n", answer.c_str());
     } catch (const std::exception& e) {
         std::fprintf(stderr, "agent: %s\n", e.what());
