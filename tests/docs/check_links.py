@@ -4,7 +4,8 @@
 - A link to a file names an existing file of this repository; a link to a section names an existing heading or HTML id.
 - A link to the web is a well-formed https or http URL.
 - Every page of docs/ is in the table of contents (docs/site/mkdocs.yml), and every entry there is a page.
-- Every guide ends with the section "Common mistakes".
+- Every guide starts with an example and ends with the section "Common mistakes".
+- Every message that troubleshooting.md quotes exists in the sources.
 """
 
 import os
@@ -19,6 +20,14 @@ SKIPPED_FOLDERS = {"build", "node_modules", ".git", ".cache"}
 
 # Pages that are not guides: they are looked up, not read from start to end.
 NOT_GUIDES = {"architecture.md", "lifecycle.md", "rough-edges.md", "troubleshooting.md", "dependencies.md"}
+
+# Symptoms that are not messages of Keel: texts of CMake, compilers and the system, and names.
+FOREIGN_TEXTS = {
+    "Could NOT find OpenSSL", "Package 're2' not found", 'Could not find a package configuration file provided by "keel',
+    "array used as initializer", "reference to 'server' is ambiguous", "Address already in use",
+    "No such file or directory", "keel::v0_1::main(...)", "keel::url", "v0_2", "keel:", "std::invalid_argument",
+    "std::logic_error", "data.reason", "stop()", "keel", "Accept", "Mcp-Session-Id", "identify", "timed_out",
+}
 
 FENCE = re.compile(r"^\s*(```+|~~~+)")
 INLINE_CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -163,6 +172,49 @@ class DocLinks(unittest.TestCase):
             text = page.read_text(encoding="utf-8")
             first_section = text.find("\n## ")
             self.assertIn("\n```", text[:first_section], f"{page.name}: no code before the first section")
+
+
+def string_literals(text):
+    """The string literals of a C++ file, adjacent ones joined."""
+    found, end = [], None
+    for literal in re.finditer(r'"((?:[^"\\\n]|\\.)*)"', text):
+        value = re.sub(r"\\(.)", r"\1", literal.group(1))
+        if end is not None and not text[end:literal.start()].strip():
+            found[-1] += value
+        else:
+            found.append(value)
+        end = literal.end()
+    return found
+
+
+def quoted_messages():
+    """(line number, fixed part of a message) of the symptoms in the tables of troubleshooting.md."""
+    for number, line in prose((SOURCE / "docs/troubleshooting.md").read_text(encoding="utf-8")):
+        if not line.startswith("| "):
+            continue
+        columns = line.split(" | ")
+        quotes = columns[0] if not re.match(r"\| \d", columns[0]) else " ".join(columns[:2])
+        for quote in re.findall(r"`([^`]+)`", quotes):
+            for part in quote.split("…"):
+                part = part.strip(' :"')
+                if part and part not in FOREIGN_TEXTS and re.search(r"[a-z]{3}", part):
+                    yield number, part
+
+
+class Messages(unittest.TestCase):
+    def test_every_quoted_message_exists(self):
+        literals = []
+        for folder in ("src", "include", "tools/keel"):
+            for file in sorted((SOURCE / folder).rglob("*.[ch]pp")):
+                literals += string_literals(file.read_text(encoding="utf-8"))
+        quoted = list(quoted_messages())
+        wrong = [f"docs/troubleshooting.md:{number}: no message of Keel contains: {part}"
+                 for number, part in quoted if not any(part in literal for literal in literals)]
+        self.assertEqual(wrong, [], "\n" + "\n".join(wrong))
+        self.assertGreater(len(quoted), 20)
+
+    def test_literals_are_joined(self):
+        self.assertEqual(string_literals('f("a \\"b\\" " \n "c", "d")'), ['a "b" c', "d"])
 
 
 class TheCheckItself(unittest.TestCase):
