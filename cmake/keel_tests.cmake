@@ -147,6 +147,9 @@ if(TARGET conformance_server)
     keel_python_test(conformance-score SCRIPT tests/conformance/test_score.py LABELS source)
 endif()
 
+# Links, anchors and the table of contents of the documentation.
+keel_python_test(docs-links SCRIPT tests/docs/check_links.py LABELS source)
+
 # And with a client that does everything it asks for.
 if(TARGET conformance_client)
     keel_python_test(conformance-client SCRIPT tests/conformance/run_client.py LABELS drive release_only TIMEOUT 900)
@@ -189,9 +192,6 @@ keel_python_test(
     SCRIPT tests/headers/check_layers.py
     ARGS --compiler ${CMAKE_CXX_COMPILER}
     LABELS source)
-
-# Links, anchors and the table of contents of the documentation.
-keel_python_test(docs-links SCRIPT tests/docs/check_links.py LABELS source)
 
 # What must not compile is a test too: each tests/compile_fail/*.cpp says in "// expect: ..." lines which words the
 # compiler must answer with.
