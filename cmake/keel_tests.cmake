@@ -174,6 +174,9 @@ if(TARGET conformance_server)
     keel_python_test(conformance-score SCRIPT tests/conformance/test_score.py LABELS source)
 endif()
 
+# Links, anchors and the table of contents of the documentation.
+keel_python_test(docs-links SCRIPT tests/docs/check_links.py LABELS source)
+
 # The official conformance suite against a client with all its scenarios.
 if(TARGET conformance_client)
     keel_python_test(conformance-client SCRIPT tests/conformance/run_client.py LABELS drive release_only TIMEOUT 900)

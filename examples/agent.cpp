@@ -1,11 +1,11 @@
 // self-test
-// An agent: several servers at once, and a loop in which a model chooses tools and reads what they say. Servers may ask back: forms
-// go to the person, and what they want written goes to the model.
+// An agent: it connects to several servers and runs a loop in which a model chooses tools and reads their results. Servers may
+// ask questions during a call: the user fills in forms, and the model answers sampling requests.
 //
 //     agent ./calculator "npx some-server /tmp" https://example.com/mcp
 //
-// The model here is whoever sits at the terminal: type  TOOL {"argument": 1}  or the final answer. A program with a model of its
-// own replaces `person_as_model`.
+// In this example the person at the terminal plays the model: type  TOOL {"argument": 1}  or the final answer. A program with a
+// real model replaces `person_as_model`.
 
 #include <keel/async.hpp>
 #include <keel/client.hpp>
@@ -35,7 +35,7 @@ struct wanted_call {
     json::value arguments;
 };
 
-/// What to do next: calls, which are made side by side, or the final answer.
+/// What to do next: tool calls, which run concurrently, or the final answer.
 struct decision {
     std::vector<wanted_call> calls = {};
     std::string answer = {};
@@ -44,11 +44,11 @@ struct decision {
 class model {
 public:
     virtual ~model() = default;
-    /// `said` is everything so far: the goal, and what tools have answered.
+    /// `said` is the conversation so far: the goal, then the results of all tool calls.
     virtual decision decide(const std::vector<std::string>& said, const std::vector<keel::tool>& tools) = 0;
-    /// For servers that want something written. On a worker thread.
+    /// Answers a sampling request of a server. Called on a worker thread.
     virtual std::string write(const keel::sampling_request& what) = 0;
-    /// For servers that have a form for the person. On a worker thread.
+    /// Fills in a form of a server. Called on a worker thread.
     virtual keel::form_answer fill_in(const std::string& server, const keel::form_question& form) = 0;
 };
 
@@ -68,7 +68,7 @@ public:
         options.on_sampling = [this](const keel::sampling_request& what) {
             return keel::sampling_result(model_.write(what), "the-model", "endTurn");
         };
-        // Each client works on a thread of its own, so that the loop of the agent may wait for its model.
+        // Each client has its own thread, so the agent's loop may block while the model decides.
         servers_.emplace(std::move(name), std::make_unique<keel::client>(std::move(where), std::move(options)));
     }
 
@@ -94,7 +94,7 @@ public:
             co_await keel::with_scope(calls);
             for (std::string& each : results) said.push_back(std::move(each));
         }
-        co_return "no answer after so many turns";
+        co_return "no answer after 20 turns";
     }
 
     keel::task<void> close() {
@@ -102,7 +102,7 @@ public:
     }
 
 private:
-    // A server that cannot be reached is left out; the others go on.
+    // An unreachable server is skipped; the other servers stay in use.
     keel::task<void> connect(const std::string& name, keel::client& client) {
         try {
             co_await client.connect();
@@ -110,18 +110,18 @@ private:
             std::printf("%s: %s, revision %s\n", name.c_str(), facts.about.name.c_str(),
                         facts.protocol_version.c_str());
         } catch (const std::exception& e) {
-            std::printf("%s is left out: %s\n", name.c_str(), e.what());
+            std::printf("%s skipped: %s\n", name.c_str(), e.what());
         }
     }
 
-    // Asked before each turn, because servers change what they offer; a server that allows it is asked from the cache.
+    // Lists the tools before each turn, because servers may add and remove tools. Lists with a cache hint come from the cache.
     keel::task<std::vector<keel::tool>> every_tool() {
         std::vector<keel::tool> all;
         for (auto& [name, client] : servers_) {
             try {
                 std::vector<keel::tool> of_one = co_await client->list_tools();
                 for (keel::tool& each : of_one) {
-                    each.name = name + "." + each.name;  // two servers may well use the same name
+                    each.name = name + "." + each.name;  // two servers may use the same tool name
                     all.push_back(std::move(each));
                 }
             } catch (const keel::error& e) {
@@ -131,16 +131,16 @@ private:
         co_return all;
     }
 
-    // Whatever happens, the model reads it.
+    // The model reads every outcome, errors included.
     keel::task<void> call(const wanted_call& what, std::string& into) {
         std::size_t dot = what.tool.find('.');
         auto at = servers_.find(what.tool.substr(0, dot));
         if (dot == std::string::npos || at == servers_.end()) {
-            into = what.tool + ": there is no such tool";
+            into = what.tool + ": unknown tool";
             co_return;
         }
         try {
-            keel::call_options limit(1min);  // without an answer or a sign of progress
+            keel::call_options limit(1min);  // idle timeout: no answer and no progress for one minute
             keel::tool_result r = co_await at->second->call_tool(what.tool.substr(dot + 1), what.arguments, limit);
             into = what.tool + (r.is_error ? " failed: " : ": ");
             for (const keel::content& each : r.content) {
@@ -159,13 +159,13 @@ private:
             case keel::error_kind::timed_out:
             case keel::error_kind::closed:
             case keel::error_kind::stream_lost:
-            case keel::error_kind::session_lost: return "no answer, it may or may not have been done";
+            case keel::error_kind::session_lost: return "no answer; the call may have been executed";
             default: return "could not be done";
         }
     }
 
     model& model_;
-    std::map<std::string, std::unique_ptr<keel::client>> servers_;  // last: they use what is above
+    std::map<std::string, std::unique_ptr<keel::client>> servers_;  // last member: the clients call model_
 };
 
 // ---- the person at the terminal ----
@@ -183,12 +183,12 @@ class person_as_model final : public model {
                 json::value arguments = json::parse(line.size() > tool.size() ? line.substr(tool.size()) : "{}");
                 return {.calls = {{.tool = tool, .arguments = arguments}}};
             } catch (const json::error& e) {
-                std::printf("the arguments are JSON: %s\n", e.what());
+                std::printf("invalid JSON: %s\n", e.what());
             }
         }
     }
     std::string write(const keel::sampling_request& what) override {
-        std::string question = "To be written";
+        std::string question = "Write this";
         for (const keel::sampling_message& each : what.messages) {
             for (const keel::content& block : each.content) question += ": " + block.text();
         }
@@ -198,16 +198,16 @@ class person_as_model final : public model {
         std::printf("%s asks: %s\n", server.c_str(), form.message.c_str());
         std::string line = ask(json::to_string(form.schema) + "\nas JSON, or nothing to decline");
         if (line.empty()) return keel::elicit_action::decline;
-        return json::parse(line);  // what does not fit the form is refused by the library
+        return json::parse(line);  // the library rejects values that do not match the form
     }
 
-    // Calls that run side by side may have questions at the same time: one after the other.
+    // Concurrent calls may ask at the same time: the mutex shows one question after the other.
     std::string ask(const std::string& what) {
         std::lock_guard turn(mutex_);
         std::printf("%s> ", what.c_str());
         std::fflush(stdout);
         std::string line;
-        if (!std::getline(std::cin, line)) throw std::runtime_error("nobody is there any more");
+        if (!std::getline(std::cin, line)) throw std::runtime_error("end of input");
         return line;
     }
     std::mutex mutex_;
@@ -223,7 +223,7 @@ static keel::server_target target_of(const std::string& text) {
     return child;
 }
 
-// ---- the self-test: two servers in this process, one that is not there, and a model that knows its part ----
+// ---- the self-test: two servers in this process, one unreachable server, and a scripted model ----
 
 struct day {
     std::string name;
@@ -236,14 +236,14 @@ struct boat {
 KEEL_DESCRIBE(boat, kind)
 
 static keel::task<std::string> forecast(keel::context& ctx, day) {
-    keel::sampling_request request("Say it in a sailor's words: wind 5, south-west", 50);
+    keel::sampling_request request("Describe in a sailor's words: wind 5, south-west", 50);
     keel::sampling_result words = co_await ctx.sample("words", request);
     co_return words.text();
 }
 
 static keel::task<keel::tool_result> rent(keel::context& ctx) {
     keel::elicited<boat> which = co_await ctx.elicit<boat>("boat", "Which boat?");
-    if (!which) co_return keel::tool_result::failure("nothing was chosen");
+    if (!which) co_return keel::tool_result::failure("no boat was chosen");
     co_return "a " + which->kind + " is yours";
 }
 
@@ -299,7 +299,7 @@ int main(int argc, char** argv) {
         person_as_model person;
         agent helper(person);
         for (int i = 1; i < argc; ++i) helper.add("s" + std::to_string(i), target_of(argv[i]));
-        const std::string answer = run(helper, "What shall be done?");
+        const std::string answer = run(helper, "What is the task?");
         std::printf("%s\n", answer.c_str());
     } catch (const std::exception& e) {
         std::fprintf(stderr, "agent: %s\n", e.what());

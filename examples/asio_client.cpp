@@ -1,5 +1,5 @@
 // self-test
-// A client on an io_context of the program's own, called from an Asio coroutine. Link keel::asio beside keel::keel.
+// A client on the program's own io_context, called from an Asio coroutine. Link keel::asio in addition to keel::keel.
 
 #include <keel/asio.hpp>
 #include <keel/client.hpp>

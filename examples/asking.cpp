@@ -1,5 +1,5 @@
-// Asking the user in the middle of a call: forms in several rounds, two questions at once, a step that must happen only
-// once, choices made at run time, a web page, the client's model. The same handlers serve every revision of the protocol.
+// Asking the user during a call (elicitation and sampling): forms in several rounds, two questions at once, a step that must run
+// only once, choices known at run time, a web page, the client's model. One handler serves every revision of the protocol.
 
 #include <keel/async.hpp>
 #include <keel/main.hpp>
@@ -19,7 +19,7 @@ KEEL_DESCRIBE(trip, (city, "Where to", keel::min_length(2)), (days, "How long", 
 struct room {
     bool sea_view = false;
 };
-KEEL_DESCRIBE(room, (sea_view, "With a view of the sea", keel::defaulted))
+KEEL_DESCRIBE(room, (sea_view, "Room with a sea view", keel::defaulted))
 
 struct guest {
     std::string name;
@@ -32,7 +32,7 @@ struct consent {
 };
 KEEL_DESCRIBE(consent, (yes, "Book it?"))
 
-std::atomic<int> reservations{0};  // stands for something outside of this program
+std::atomic<int> reservations{0};  // stands for a reservation system outside this program
 
 keel::task<void> ask_room(keel::context& ctx, keel::elicited<room>& into) {
     into = co_await ctx.elicit<room>("room", "Which room?");
@@ -77,15 +77,15 @@ keel::task<std::string> pick_ship(keel::context& ctx) {
     co_return answer.value["ship"] == json::value("n") ? "Nina" : "Pinta";
 }
 
-// What must not pass through the client goes through a web page.
+// Sensitive data, such as a payment, must not pass through the client: use a web page.
 keel::task<std::string> pay(keel::context& ctx) {
     keel::url_elicited page = co_await ctx.elicit_url("pay", "Please pay", "https://example.com/pay/42");
     if (!page) co_return "not paid";
-    ctx.url_elicitation_complete(page);  // where a real server has heard so from its web page
+    ctx.url_elicitation_complete(page);  // a real server calls this when its web page reports completion
     co_return "the page was opened";
 }
 
-// The client's model writes something. A client without one still gets an answer.
+// Asks the client's model (sampling). A client without a model still gets an answer.
 keel::task<std::string> describe(keel::context& ctx) {
     std::string text;
     try {
@@ -101,7 +101,7 @@ keel::task<std::string> describe(keel::context& ctx) {
 
 int main(int argc, char** argv) {
     keel::server_options options;
-    // The first key seals, all of them open: a new one goes in front, and the old one stays for a while.
+    // The first key encrypts, every key decrypts. To rotate: put the new key first, keep the old one for `expires_after`.
     if (const char* key = std::getenv("BOOKING_KEY")) options.asking.keys.push_back(key);
     if (const char* old = std::getenv("BOOKING_OLD_KEY")) options.asking.keys.push_back(old);
     options.asking.expires_after = std::chrono::minutes(30);

@@ -1,6 +1,6 @@
 // self-test
-// A client without coroutines: every function waits, and returns its value or throws. The server is a child process; here it is
-// this same program, called with --serve. Given a command, it shows the tools of that server: blocking_client ./calculator
+// A client without coroutines: every function blocks until it returns its value or throws. Given a command, it lists the tools
+// of that server: blocking_client ./calculator. The self-test starts this same program with --serve as its server.
 
 #include <keel/blocking_client.hpp>
 #include <keel/main.hpp>
@@ -54,7 +54,7 @@ static int serve() {
 // ---- the client ----
 
 static void expect(bool right, const char* what) {
-    if (!right) throw std::runtime_error(std::string("not as it should be: ") + what);
+    if (!right) throw std::runtime_error(std::string("unexpected: ") + what);
 }
 
 static keel::child_process chosen_server(int argc, char** argv) {
@@ -74,7 +74,7 @@ static void show_tools(keel::child_process calculator) {
 
 static void use_calculator(keel::child_process calculator) {
     keel::client_options options;
-    // A plain function runs on a worker thread: it may block, to ask somebody for instance.
+    // A plain function runs on a worker thread: it may block, for example to ask the user.
     options.on_form = [](const keel::asked_by& who, const keel::form_question& question) {
         std::printf("%s asks: %s\n", who.server_name().c_str(), question.message.c_str());
         return keel::form_answer(json::object({{"sure", true}}));
@@ -82,7 +82,7 @@ static void use_calculator(keel::child_process calculator) {
     options.on_disconnected = [](const keel::disconnection& how) {
         if (!how.cause.empty()) std::printf("lost: %s\n", how.cause.c_str());
     };
-    // The child is started again by the call that finds it gone.
+    // The next call after a crash restarts the child process.
     options.restart.attempts = 3;
 
     keel::blocking_client client(calculator, options);
@@ -92,7 +92,7 @@ static void use_calculator(keel::child_process calculator) {
     expect(sum == 3, "the sum");
     expect(client.call_tool<std::string>("clear") == "cleared", "an answered form");
 
-    // Several threads may call at the same time, and any thread may give a call up.
+    // Thread-safe: several threads may call at the same time, and any thread may cancel a call.
     std::jthread another([&](std::stop_token stop) {
         try {
             client.call_tool("ponder", {}, keel::call_options(stop));
@@ -101,19 +101,18 @@ static void use_calculator(keel::child_process calculator) {
         }
     });
     add_args more{.a = 20, .b = 22};
-    expect(client.call_tool<double>("add", more) == 42, "a call beside another");
+    expect(client.call_tool<double>("add", more) == 42, "two concurrent calls");
     another.request_stop();
     another.join();
 
-    // A child that dies takes the calls that wait for it along, and they say how it ended. Nothing is repeated by itself.
+    // When the child exits, pending calls fail, and the error says how it ended. The library never retries a call by itself.
     try {
         client.call_tool("crash");
         expect(false, "a call to a dead process");
     } catch (const keel::error& e) {
-        expect(e.kind() == keel::error_kind::closed, "the kind of the loss");
-        expect(std::string_view(e.what()).find("exited with status 3") != std::string_view::npos,
-               "how the child ended");
-        expect(std::string_view(e.what()).find("out of paper") != std::string_view::npos, "its last words");
+        expect(e.kind() == keel::error_kind::closed, "the error kind");
+        expect(std::string_view(e.what()).find("exited with status 3") != std::string_view::npos, "the exit status");
+        expect(std::string_view(e.what()).find("out of paper") != std::string_view::npos, "its stderr");
     }
     expect(client.call_tool<double>("add", more) == 42, "a call after a restart");
     client.close();

@@ -1,6 +1,6 @@
-// The whole of a small server. Try it:
+// A complete small server. Try it:
 //
-//     build/release/bin/example-calculator --help
+//     keel call add a=1 b=2 -- build/release/bin/example-calculator
 
 #include <keel/main.hpp>
 

@@ -1,7 +1,7 @@
 // self-test
-// A client in coroutines: first a small one, then a long one: calls with typed results, progress,
-// pages, time limits, giving up, questions that the server asks back, changes, errors. Its server is an object in the same process; an
-// address or a command would do as well.
+// A client with coroutines: first a small one, then a longer one that shows calls with typed results, progress, pages, timeouts,
+// cancellation, questions from the server, subscriptions and errors. Its server is an object in the same process; a URL or a command
+// works the same way.
 
 #include <keel/client.hpp>
 #include <keel/run.hpp>
@@ -36,10 +36,10 @@ KEEL_DESCRIBE(route, length, by_way_of)
 struct berth {
     bool window = false;
 };
-KEEL_DESCRIBE(berth, (window, "At the window?"))
+KEEL_DESCRIBE(berth, (window, "Window berth?"))
 
 route plan(route_args in) {
-    if (in.from == in.to) throw keel::tool_failure("you are there already");
+    if (in.from == in.to) throw keel::tool_failure("start and destination are the same");
     return {.length = 463, .by_way_of = {"Hamar", "Dovre"}};
 }
 
@@ -82,7 +82,7 @@ void offer(keel::server& server) {
 // ---- the client ----
 
 void expect(bool right, const char* what) {
-    if (!right) throw std::runtime_error(std::string("not as it should be: ") + what);
+    if (!right) throw std::runtime_error(std::string("unexpected: ") + what);
 }
 
 void show(const std::string& picture, std::string_view mime_type) {
@@ -90,7 +90,7 @@ void show(const std::string& picture, std::string_view mime_type) {
     expect(picture == "<svg/>", "the bytes of a picture");
 }
 
-// All that is needed: a task, and keel::run, which runs it on a loop of this thread until it has ended.
+// The smallest client: a task, and keel::run, which runs it on this thread until it has ended.
 keel::task<double> distance(keel::server_target where) {
     keel::client client(where);
     co_await client.connect();
@@ -100,19 +100,19 @@ keel::task<double> distance(keel::server_target where) {
 }
 
 keel::task<void> calls(keel::client& client) {
-    // Typed: structs in and out.
+    // Typed: a described struct as arguments, a described struct as result.
     route_args trip{.from = "Oslo", .to = "Trondheim"};
     route found = co_await client.call_tool<route>("plan", trip);
     std::printf("%g km, by way of %s\n", found.length, found.by_way_of.at(0).c_str());
     expect(found.length == 463, "the length");
 
-    // Open: JSON or a struct in, everything that the tool said out.
+    // Untyped: JSON or a struct as arguments, all content blocks as result.
     json::value arguments = json::object({{"from", "Oslo"}, {"to", "Oslo"}});
     keel::tool_result said = co_await client.call_tool("plan", arguments);
     if (said.is_error) std::printf("plan says: %s\n", said.text().c_str());
-    expect(said.is_error, "a failure of the tool's own");
+    expect(said.is_error, "a tool-level error");
 
-    // What is no text comes as bytes, or points elsewhere.
+    // A block that is not text holds bytes, or links to a resource.
     keel::tool_result drawn = co_await client.call_tool("draw");
     for (const keel::content& block : drawn.content) {
         if (block.is_text()) std::printf("%s\n", block.text().c_str());
@@ -137,7 +137,7 @@ keel::task<void> lists(keel::client& client) {
     std::vector<keel::tool> tools = co_await client.list_tools();
     for (const keel::tool& each : tools) std::printf("%s: %s\n", each.name.c_str(), each.description.c_str());
 
-    // The same page by page, for lists that may be long.
+    // The same list page by page, for long lists.
     std::size_t count = 0;
     std::optional<std::string> cursor;
     do {
@@ -148,27 +148,29 @@ keel::task<void> lists(keel::client& client) {
     expect(count == tools.size() && count == 5, "the pages");
 }
 
-// A call that takes too long is given up, by a limit or by somebody. The server is told, and its handler is cancelled.
+// A call ends early by its timeout or by its stop token. The server is notified, and its handler is cancelled.
 keel::task<void> limits(keel::client& client) {
     try {
         co_await client.call_tool("wait", {}, keel::call_options(100ms));
-        expect(false, "an hour in a tenth of a second");
+        expect(false, "no timeout");
     } catch (const keel::error& e) {
-        expect(e.kind() == keel::error_kind::timed_out, "a time limit");
+        expect(e.kind() == keel::error_kind::timed_out, "a timeout");
     }
 
     std::stop_source user;
     keel::call_options stoppable(user.get_token());
-    stoppable.on_progress = [&](const keel::progress_report&) { user.request_stop(); };  // or a button, on any thread
+    stoppable.on_progress = [&](const keel::progress_report&) {
+        user.request_stop();
+    };  // or from any thread, for example a Cancel button
     try {
         co_await client.call_tool("wait", {}, stoppable);
-        expect(false, "a call that was given up");
+        expect(false, "a cancelled call");
     } catch (const keel::error& e) {
         expect(e.kind() == keel::error_kind::cancelled, "a stop token");
     }
 }
 
-// The form is filled in by on_form, below. By hand, a program sees each round of questions itself (2026-07-28).
+// on_form (see main) fills in the form. With request_once a program handles each round of questions itself (2026-07-28).
 keel::task<void> questions(keel::client& client) {
     std::string booked = co_await client.call_tool<std::string>("book");
     expect(booked == "booked, at the window", "an answered form");
@@ -204,23 +206,23 @@ keel::task<void> changes(keel::client& client, keel::server& server) {
         news.stop();
     }
     if (news.how_ended() == keel::subscription_end::lost) std::printf("lost: %s\n", news.why_lost().c_str());
-    expect(news.how_ended() == keel::subscription_end::ended, "an end of our own");
+    expect(news.how_ended() == keel::subscription_end::ended, "a subscription that was stopped");
 }
 
 keel::task<void> errors(keel::client& client) {
     try {
         co_await client.read_resource("road://e7");
-        expect(false, "a road that is not there");
+        expect(false, "an unknown resource");
     } catch (const keel::error& e) {
         std::printf("%s (%d): %s\n", std::string(keel::name_of(e.kind())).c_str(), e.code(), e.what());
-        expect(e.kind() == keel::error_kind::rejected, "a refusal");
+        expect(e.kind() == keel::error_kind::rejected, "the error kind");
     }
     try {
         route_args nowhere{.from = "Oslo", .to = "Oslo"};
         co_await client.call_tool<route>("plan", nowhere);
-        expect(false, "a failure is thrown where a value was wanted");
+        expect(false, "no exception for a tool-level error");
     } catch (const keel::tool_failed& e) {
-        expect(std::string(e.what()) == "you are there already", "the words of the tool");
+        expect(std::string(e.what()) == "start and destination are the same", "the error text of the tool");
     }
 }
 

@@ -1,6 +1,6 @@
-// A long call done well: a coroutine that waits without a thread, reports progress, notices that it was cancelled, and
-// cleans up, waiting again if it must. And a structured result, whose schema clients are told. Beside it a plain function
-// that computes on a thread of its own, and looks now and then whether anybody still wants to know.
+// Long calls: a coroutine that waits without occupying a thread, reports progress, handles cancellation and cleans up, with a
+// structured result whose schema clients see. And a plain function that computes on a worker thread and checks for
+// cancellation from time to time.
 
 #include <keel/main.hpp>
 
@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 struct countdown_args {
     int from = 10;
 };
-KEEL_DESCRIBE(countdown_args, (from, "Where to begin", keel::minimum(1), keel::maximum(1000)))
+KEEL_DESCRIBE(countdown_args, (from, "First number", keel::minimum(1), keel::maximum(1000)))
 
 struct countdown_result {
     int counted = 0;
@@ -24,14 +24,14 @@ keel::task<countdown_result> countdown(keel::context& ctx, countdown_args in) {
     bool cut_short = false;
     try {
         for (int n = in.from; n > 0; --n) {
-            co_await ctx.sleep(10ms);  // cancelled here, if at all
+            co_await ctx.sleep(10ms);  // a cancellation throws here
             ctx.progress(in.from - n + 1, in.from, "at " + std::to_string(n));
         }
     } catch (const keel::cancelled&) {
         cut_short = true;
     }
     if (cut_short) {
-        co_await ctx.sleep(1ms);  // cleaning up may take its time, within limits.cleanup_grace
+        co_await ctx.sleep(1ms);  // cleanup may wait again, for at most limits.cleanup_grace
         throw keel::cancelled();
     }
     countdown_result r{.counted = in.from, .said = "lift-off"};
@@ -50,7 +50,7 @@ int count_primes(keel::context& ctx, primes_args in) {
         for (int d = 2; prime && d <= n / d; ++d) prime = n % d != 0;
         if (prime) ++found;
         if (n % 1000 != 0) continue;
-        if (ctx.cancelled()) throw keel::cancelled();  // whatever is returned now, nobody hears it
+        if (ctx.cancelled()) throw keel::cancelled();  // nothing is sent for a cancelled request
         ctx.progress(n, in.below);
     }
     return found;

@@ -1,5 +1,5 @@
-// Around the handlers: what a server opens and closes, code around every request, methods of one's own, and what the server
-// tells of itself.
+// Code around the handlers: start and stop hooks with shared state, middleware around every request, custom methods and
+// notifications, extensions, and health counters.
 
 #include <keel/main.hpp>
 
@@ -11,7 +11,7 @@
 
 namespace json = keel::json;
 
-/// What the tools work on: opened before the first client comes, closed when the last one is gone.
+/// Shared state of the tools: created before the first connection, destroyed after the last handler has ended.
 class ledger {
 public:
     int add(int amount) {
@@ -27,9 +27,9 @@ private:
 struct amount {
     int value = 0;
 };
-KEEL_DESCRIBE(amount, (value, "How much"))
+KEEL_DESCRIBE(amount, (value, "Amount to add"))
 
-/// Not every method is for everyone.
+/// Refuses some calls.
 keel::task<json::value> guard(keel::request_call& call, keel::next_handler next) {
     if (call.method == "tools/call" && call.params["name"] == json::value("reset")) {
         throw keel::error(1403, "not allowed");
@@ -38,7 +38,7 @@ keel::task<json::value> guard(keel::request_call& call, keel::next_handler next)
     co_return result;
 }
 
-/// Parameters may be changed on the way in, results on the way out.
+/// Changes results. (Parameters can be changed before `next`.)
 keel::task<json::value> sign(keel::request_call& call, keel::next_handler next) {
     json::value result = co_await next(call);
     if (call.method == "tools/call") {
@@ -55,14 +55,14 @@ int main(int argc, char** argv) {
     keel::server server({.name = "middleware", .version = "1.0.0"}, options);
 
     server.on_start([] { return std::make_unique<ledger>(); });
-    server.on_stop([] { /* the ledger is still there; no handler runs any more */ });
+    server.on_stop([] { /* no handler is running; the ledger still exists */ });
 
     server.use(guard);
     server.use(sign);
 
     server.add_tool("add", "Adds to the ledger",
                     [](keel::context& ctx, amount in) { return ctx.state<ledger>().add(in.value); });
-    server.add_tool("reset", "Nobody may call this", [] { return "reset"; });
+    server.add_tool("reset", "Refused by the middleware", [] { return "reset"; });
 
     server.add_method("com.example/total", [](keel::context& ctx, const json::value&) {
         return json::object({{"total", ctx.state<ledger>().add(0)}});

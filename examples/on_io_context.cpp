@@ -1,53 +1,55 @@
 // self-test
-// A server on an io_context of the program's own, beside whatever else runs there. The other end of the connection is
-// in memory, and in this case not a client but a few lines that print what comes back.
+// A server on the program's own io_context, together with the program's other work. The program accepts connections itself and
+// hands each one to the server. To show that it works, a second thread connects with a blocking client.
 
 #include <keel/asio.hpp>
+#include <keel/blocking_client.hpp>
 #include <keel/server.hpp>
 #include <keel/transport.hpp>
 
 #include <boost/asio/io_context.hpp>
 
 #include <cstdio>
+#include <exception>
+#include <memory>
 #include <string>
+#include <thread>
 
-namespace {
+#include <unistd.h>
 
-class printer final : public keel::connection::listener {
-public:
-    explicit printer(keel::connection& wire) : wire_(wire) {}
-    std::string seen;
-
-private:
-    void on_input(std::string_view bytes) override {
-        seen += bytes;
-        if (seen.find('\n') != std::string::npos) wire_.close();  // one answer is enough
+static std::string call_hello(const std::string& path) {
+    try {
+        keel::blocking_client client(keel::unix_socket{.path = path});
+        client.connect();
+        return client.call_tool<std::string>("hello");
+    } catch (const std::exception& e) {
+        return e.what();
     }
-    void on_input_end() override {}
-    void on_failure(std::string_view) override {}
-    void on_writable() override {}
-    keel::connection& wire_;
-};
-
-}  // namespace
+}
 
 int main() {
-    boost::asio::io_context io;
-    keel::server server({.name = "on-io-context", .version = "1.0.0"});
-    server.add_tool("hello", "Says hello", [] { return "hello from the io_context"; }, {.quick = true});
+    try {
+        std::string path = "/tmp/keel-on-io-context-" + std::to_string(getpid()) + ".sock";
+        boost::asio::io_context io;
+        keel::server server({.name = "on-io-context", .version = "1.0.0"});
+        server.add_tool("hello", "Says hello", [] { return "hello from the io_context"; }, {.quick = true});
 
-    auto loop = keel::loop_on(io);
-    auto [ours, theirs] = keel::memory_pair(*loop, *loop);
-    printer out(*theirs);
-    theirs->start(out);
-    bool ended = false;
-    server.serve(loop, std::move(ours), [&](const keel::connection_end&) { ended = true; });
-    theirs->write(R"({"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"hello","_meta":{)"
-                  R"("io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
-                  R"("io.modelcontextprotocol/clientCapabilities":{}}}})"
-                  "\n");
-    io.run();
+        auto loop = keel::loop_on(io);
+        std::unique_ptr<keel::listener> listener = keel::listen_unix(
+            *loop, path, [&](std::unique_ptr<keel::connection> wire) { server.serve(loop, std::move(wire)); });
 
-    std::printf("%s", out.seen.c_str());
-    return ended && out.seen.find("hello from the io_context") != std::string::npos ? 0 : 1;
+        std::string answer;
+        std::jthread client([&] {
+            answer = call_hello(path);
+            loop->post([&] { listener->close(); });
+        });
+        io.run();  // returns when no work is left: the connection has ended and the listener is closed
+        client.join();
+
+        std::printf("%s\n", answer.c_str());
+        return answer == "hello from the io_context" ? 0 : 1;
+    } catch (const std::exception& e) {
+        std::fprintf(stderr, "on_io_context: %s\n", e.what());
+        return 1;
+    }
 }

@@ -1,4 +1,4 @@
-// Prompts: texts with gaps that a person chooses and fills in.
+// Prompts: message templates that a user selects and fills in.
 
 #include <keel/main.hpp>
 
@@ -12,7 +12,7 @@ struct review_args {
     std::string code;
     std::optional<depth> how;
 };
-KEEL_DESCRIBE(review_args, (language, "What it is written in"), (code, "What to look at"), how)
+KEEL_DESCRIBE(review_args, (language, "Programming language"), (code, "Code to review"), how)
 
 int main(int argc, char** argv) {
     keel::server server({.name = "reviewer", .version = "1.0.0"});
@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
         },
         options);
 
-    server.add_prompt("interview", "Begins a conversation", [] {
+    server.add_prompt("interview", "Starts a conversation", [] {
         return std::vector<keel::prompt_message>{
             {keel::role::user, "Ask me about my project, one question at a time."},
             {keel::role::assistant, "What is it called?"},
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
     keel::prompt haiku;
     haiku.name = "haiku";
     haiku.description = "A haiku about anything";
-    haiku.arguments = {{.name = "subject", .description = "What it is about", .required = true}};
+    haiku.arguments = {{.name = "subject", .description = "Subject of the haiku", .required = true}};
     server.add_prompt(haiku, [](const keel::prompt_arguments& in) {
         keel::resource_contents rules = keel::resource_contents::of_text("haiku:rules", "5, 7 and 5 syllables");
         std::vector<keel::prompt_message> messages;

@@ -1,5 +1,5 @@
-// Things to read: one of a fixed address, a family behind a URI template with its list and completion, bytes, and a
-// change that subscribers are told of.
+// Resources: one with a fixed URI, a URI template with a list and completion, binary data, and a change that subscribers are
+// notified of.
 
 #include <keel/main.hpp>
 
@@ -7,7 +7,7 @@
 #include <mutex>
 #include <string>
 
-// What the server is about: notes by name. Handlers run on several threads.
+// The data of the server: notes by name. Thread-safe, because handlers run on several threads.
 class notebook {
 public:
     void write(const std::string& name, std::string text) {
@@ -19,7 +19,7 @@ public:
         auto at = notes_.find(name);
         return at == notes_.end() ? std::nullopt : std::optional(at->second);
     }
-    /// Up to `count` names that come after this one.
+    /// At most `count` names that sort after `name`.
     std::vector<std::string> names_after(const std::string& name, std::size_t count) const {
         std::lock_guard lock(mutex_);
         std::vector<std::string> names;
@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     about.uri = "note-info://about";
     about.name = "about";
     about.mime_type = "text/markdown";
-    server.add_resource(about, [] { return "# Notes\nOne resource for each note."; });
+    server.add_resource(about, [] { return "# Notes\nOne resource per note."; });
 
     keel::resource logo;
     logo.uri = "note-info://logo";

@@ -1,4 +1,4 @@
-// Tools known only at run time: JSON in, result out, added and removed while serving.
+// Tools known only at run time: JSON arguments, added and removed while the server is running.
 
 #include <keel/main.hpp>
 
@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
 
     keel::tool_description learn;
     learn.name = "learn";
-    learn.description = "Makes a tool of the given name that repeats a text";
+    learn.description = "Adds a tool with the given name that returns the given text";
     learn.input_schema = json::parse(R"({
         "type": "object",
         "properties": {"name": {"type": "string"}, "text": {"type": "string"}},
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
         try {
             server.add_tool(made, [text](keel::context&, const json::value&) { return keel::tool_result(text); });
         } catch (const std::invalid_argument& e) {
-            return keel::tool_result::failure(e.what());  // names the tool and what is wrong with it
+            return keel::tool_result::failure(e.what());  // names the tool and the invalid field
         }
         return "learned " + made.name;
     });

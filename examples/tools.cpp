@@ -1,5 +1,5 @@
-// What tools can take and give: limits on arguments, choices, structured results, pictures, failures that a model can read,
-// and a tool whose schemas are JSON.
+// Tools: arguments with limits and choices, structured output, images, tool-level errors that a model can read, and a tool with
+// JSON schemas.
 
 #include <keel/main.hpp>
 
@@ -18,8 +18,9 @@ struct route_args {
     std::optional<unit> units;
     int stops = 0;
 };
-KEEL_DESCRIBE(route_args, (from, "Where it begins", keel::min_length(1)), (to, "Where it ends", keel::min_length(1)),
-              units, (stops, "Breaks on the way", keel::minimum(0), keel::maximum(10), keel::defaulted))
+KEEL_DESCRIBE(route_args, (from, "Start of the route", keel::min_length(1)),
+              (to, "End of the route", keel::min_length(1)), units,
+              (stops, "Number of stops", keel::minimum(0), keel::maximum(10), keel::defaulted))
 
 struct leg {
     std::string to;
@@ -38,7 +39,7 @@ struct city_args {
 };
 KEEL_DESCRIBE(city_args, city)
 
-// A described struct comes back: clients get structured content, and know its schema beforehand.
+// Returns a described struct: clients get structured output and see its schema in the list of tools.
 route plan(route_args in) {
     route r;
     r.length = in.units == unit::imperial ? 62 : 100;
@@ -47,7 +48,7 @@ route plan(route_args in) {
     return r;
 }
 
-// Several blocks of content. Pictures and sounds are given as bytes, or as Base64.
+// Several content blocks. Images and audio are given as bytes or as Base64.
 std::vector<keel::content> postcard(city_args in) {
     keel::resource guide;
     guide.uri = "https://example.com/guide/" + in.city;
@@ -64,7 +65,7 @@ std::vector<keel::content> postcard(city_args in) {
     return blocks;
 }
 
-// A failure in the tool's own business is a result. The model reads it and can try something else.
+// A tool-level error is a result with isError. The model reads it and can correct its call.
 keel::tool_result population(city_args in) {
     static const std::map<std::string, int> known = {{"Oslo", 717710}, {"Lima", 10092000}};
     auto at = known.find(in.city);
@@ -82,11 +83,11 @@ int main(int argc, char** argv) {
     server.add_tool("plan", "Plans a route between two cities", &plan, about_plan);
 
     server.add_tool("postcard", "A picture with a caption", &postcard);
-    server.add_tool("population", "How many people live in a city", &population, {.quick = true});
+    server.add_tool("population", "Population of a city", &population, {.quick = true});
 
     keel::tool_description exchange;
     exchange.name = "exchange";
-    exchange.description = "Changes money";
+    exchange.description = "Converts money to euros";
     exchange.input_schema = json::parse(R"({
         "type": "object",
         "properties": {

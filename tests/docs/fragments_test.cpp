@@ -1,5 +1,5 @@
-// Fragments of the guides that belong to no example, as they stand there: compiled, run, and held to what the guides say of
-// them. tests/drive/test_doc_snippets.py compares the two.
+// Code of the guides that is not part of an example. It is compiled and run here, and its results are checked.
+// tests/drive/test_doc_snippets.py compares the guides with this file.
 
 // clang-format off
 
@@ -100,9 +100,9 @@ TEST_CASE("json.md: values are made, changed and looked at") {
     auto use = [&](std::string_view key, const json::value&) { keys.emplace_back(key); };
 
     json::value v = json::object({{"name", "x"}, {"sizes", json::array({1, 2.5, nullptr})}});
-    v.set("more", json::array()).push_back("text");     // what is added is returned
-    v["name"].as_string();                              // throws json::error when it is no string
-    v["not"]["there"].if_int();                         // std::nullopt; look-ups can be chained
+    v.set("more", json::array()).push_back("text");     // set returns the new member
+    v["name"].as_string();                              // throws json::error if it is not a string
+    v["not"]["there"].if_int();                         // std::nullopt; lookups can be chained
     for (const json::member& m : v.members()) use(m.key(), m.content);
 
     CHECK(keys == std::vector<std::string>{"name", "sizes", "more"});

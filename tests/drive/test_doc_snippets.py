@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every C++ fragment in the documentation is part of a file that is compiled: under examples/ or tests/.
+"""Every C++ snippet in the documentation is part of a file that is compiled: under examples/ or tests/.
 
-A fragment may leave something out: a line of its own that says `// …`, or a blank one, stands for any lines. Each part between
-such lines must be found in one and the same file, in this order, apart from white space.
+A snippet may omit lines: a line `// …`, or an empty line, stands for any number of lines. All parts between such lines must be
+found in one file, in this order. Whitespace is ignored.
 """
 
 import glob
@@ -13,10 +13,10 @@ import unittest
 
 SOURCE = os.environ.get("KEEL_SOURCE", os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 
-# Fragments, by their first line, that must not be part of anything we compile. What could be compiled is not to be added.
+# Snippets, by their first line, that must not be compiled. Do not add code that could be compiled.
 NOT_COMPILED = {
-    # What g++ 12 gets wrong.
-    ("docs/dependencies.md", 'co_await client.call_tool("x", args{.query = "y"});   // g++ 12: destroyed twice'),
+    # Code that g++ 12 compiles incorrectly.
+    ("docs/rough-edges.md", 'co_await client.call_tool("x", args{.query = "y"});   // g++ 12: destroyed twice'),
 }
 
 
