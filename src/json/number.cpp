@@ -1,5 +1,7 @@
 #include "json/number.hpp"
 
+#include "json/ascii.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <string>
@@ -8,8 +10,6 @@
 namespace keel::inline KEEL_ABI::json::detail {
 
 namespace {
-
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 /// Handles numbers that from_chars does not. It reports "out of range" both for too large and too small numbers, and
 /// may fail for exponents with many digits even if a long row of zeros makes the number representable.

@@ -1,4 +1,5 @@
 #include "json/arena.hpp"
+#include "json/ascii.hpp"
 #include "json/container.hpp"
 #include "json/key_index.hpp"
 #include "json/number.hpp"
@@ -97,8 +98,6 @@ private:
     std::unique_ptr<value, free_memory> data_;
     std::size_t room_ = 0;
 };
-
-inline bool is_digit(char c) noexcept { return static_cast<unsigned char>(c - '0') < 10; }
 
 inline int hex_digit(char c) noexcept {
     if (is_digit(c)) return c - '0';

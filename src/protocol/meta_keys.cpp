@@ -1,5 +1,7 @@
 #include "protocol/meta_keys.hpp"
 
+#include "json/ascii.hpp"
+
 #include <algorithm>
 #include <cstddef>
 
@@ -7,8 +9,10 @@ namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_letter_or_digit(char c) { return is_letter(c) || (c >= '0' && c <= '9'); }
+using json::is_digit;
+using json::is_letter;
+
+bool is_letter_or_digit(char c) { return is_letter(c) || is_digit(c); }
 
 bool is_label(std::string_view text) {
     return !text.empty() && is_letter(text.front()) && is_letter_or_digit(text.back()) &&

@@ -1,5 +1,7 @@
 #include "protocol/trace_context.hpp"
 
+#include "json/ascii.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <vector>
@@ -14,7 +16,8 @@ constexpr std::size_t max_tracestate_word = 256;
 constexpr std::size_t max_baggage = 8192;
 constexpr std::size_t max_baggage_entries = 180;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using json::is_digit;
+
 bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 
@@ -48,7 +51,7 @@ bool is_state_value(std::string_view value) {
 }
 
 /// An HTTP token (RFC 9110).
-bool is_token(std::string_view text) {
+bool is_header_name(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) {
         return c > 0x20 && c < 0x7f && std::string_view("\"(),/:;<=>?@[\\]{}").find(c) == std::string_view::npos;
     });
@@ -62,8 +65,8 @@ bool is_baggage_value(std::string_view text) {
 /// `key = value`; a property may also be only a key.
 bool is_baggage_pair(std::string_view text, bool may_lack_value) {
     const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) return may_lack_value && is_token(trimmed(text));
-    return is_token(trimmed(text.substr(0, equals))) && is_baggage_value(trimmed(text.substr(equals + 1)));
+    if (equals == std::string_view::npos) return may_lack_value && is_header_name(trimmed(text));
+    return is_header_name(trimmed(text.substr(0, equals))) && is_baggage_value(trimmed(text.substr(equals + 1)));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "protocol/uri.hpp"
 
+#include "json/ascii.hpp"
+
 #include <algorithm>
 
 namespace keel::inline KEEL_ABI::protocol {
@@ -8,8 +10,8 @@ namespace {
 
 constexpr std::string_view sub_delimiters = "!$&'()*+,;=";
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using json::is_digit;
+using json::is_letter;
 
 /// Unreserved characters, escapes, sub-delimiters, and `more`.
 bool consists_of(std::string_view text, std::string_view more) {

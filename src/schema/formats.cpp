@@ -1,5 +1,6 @@
 #include "schema/formats.hpp"
 
+#include "json/ascii.hpp"
 #include "schema/pattern.hpp"
 
 #include <algorithm>
@@ -12,8 +13,9 @@ namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+using json::is_digit;
+using json::is_letter;
+
 bool is_hex(char c) noexcept { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool is_any_of(char c, std::string_view set) noexcept { return c != '\0' && set.find(c) != set.npos; }
 

@@ -3,6 +3,8 @@
 
 #include "schema/pattern.hpp"
 
+#include "json/ascii.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -86,8 +88,8 @@ struct refusal {
     throw refusal{translated_pattern::outcome::unsupported, "pattern uses " + what + ", which is not supported"};
 }
 
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-bool is_letter(char c) noexcept { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+using json::is_digit;
+using json::is_letter;
 
 /// One element of a class, or an escape outside: a character, or ranges in the form used within brackets.
 struct atom {

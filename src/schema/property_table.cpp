@@ -7,7 +7,7 @@ namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 
-constexpr std::size_t few = 8;  // up to this size, linear search is fastest
+constexpr std::size_t linear_search_limit = 8;  // up to this size, linear search is fastest
 
 }  // namespace
 
@@ -20,7 +20,7 @@ property& property_table::add(std::string_view name) {
 void property_table::finish() {
     build_.clear();
     required_ = static_cast<std::size_t>(std::ranges::count_if(all_, &property::required));
-    if (all_.size() <= few) return;
+    if (all_.size() <= linear_search_limit) return;
     by_hash_.reserve(all_.size());
     for (std::size_t i = 0; i != all_.size(); ++i) {
         by_hash_.push_back({json::detail::hash_of(all_[i].name), static_cast<index>(i)});
@@ -31,7 +31,7 @@ void property_table::finish() {
 }
 
 const property* property_table::search(std::string_view name, std::size_t& next) const noexcept {
-    if (all_.size() <= few) {
+    if (all_.size() <= linear_search_limit) {
         for (std::size_t i = 0; i != all_.size(); ++i) {
             if (all_[i].name == name) {
                 next = i + 1;

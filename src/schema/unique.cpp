@@ -11,7 +11,7 @@ namespace keel::inline KEEL_ABI::validation {
 
 namespace {
 
-constexpr std::size_t few = 12;
+constexpr std::size_t pairwise_limit = 12;
 
 std::uint64_t mixed(std::uint64_t h) noexcept {
     h = (h ^ h >> 32) * 0x9E3779B97F4A7C15u;
@@ -77,7 +77,7 @@ bool runner::equal(const json::value& a, const json::value& b) {
 }
 
 bool runner::all_different(std::span<const json::value> items) {
-    if (items.size() <= few) {
+    if (items.size() <= pairwise_limit) {
         for (std::size_t i = 1; i != items.size(); ++i) {
             for (std::size_t j = 0; j != i; ++j) {
                 if (equal(items[i], items[j])) return false;

@@ -1,5 +1,7 @@
 #include "tls/certificate_error.hpp"
 
+#include "tls/openssl_deleters.hpp"
+
 #include <openssl/asn1.h>
 #include <openssl/bio.h>
 #include <openssl/crypto.h>
@@ -24,10 +26,6 @@ constexpr std::size_t longest_text = 100;
 struct free_names {
     void operator()(GENERAL_NAMES* n) const noexcept { GENERAL_NAMES_free(n); }
 };
-struct free_bio {
-    void operator()(BIO* b) const noexcept { BIO_free(b); }
-};
-
 /// The peer controls these bytes, and they are written to logs.
 std::string printable(std::string_view text) {
     std::string made(text.substr(0, longest_text));

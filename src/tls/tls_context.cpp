@@ -1,5 +1,6 @@
 #include "tls/tls_context.hpp"
 
+#include "tls/openssl_deleters.hpp"
 #include "transport/descriptor.hpp"
 
 #include <openssl/crypto.h>
@@ -21,16 +22,6 @@ namespace {
 
 using transport::descriptor;
 using transport::throw_errno;
-
-struct free_bio {
-    void operator()(BIO* b) const noexcept { BIO_free(b); }
-};
-struct free_certificate {
-    void operator()(X509* c) const noexcept { X509_free(c); }
-};
-struct free_key {
-    void operator()(EVP_PKEY* k) const noexcept { EVP_PKEY_free(k); }
-};
 
 /// The content of a small file. Erased by the destructor, because it may be a key.
 class secret_text {
