@@ -173,7 +173,7 @@ TEST_CASE("what a middleware throws by accident is an internal error, and its te
         }
     });
     s.speak("2025-11-25");
-    const char* said[] = {"the secret reason", "no std::exception", "a result that is not an object",
+    const char* said[] = {"the secret reason", "not derived from std::exception", "a result that is not an object",
                           "called `next` twice"};
     for (which = 0; which < 4; ++which) {
         CAPTURE(which);
