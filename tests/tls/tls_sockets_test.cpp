@@ -1,3 +1,4 @@
+#include "support/process_facts.hpp"
 #include "support/real_loops.hpp"
 #include "tls_peers.hpp"
 #include "transport/fd_connection.hpp"
@@ -20,12 +21,6 @@ using namespace keel::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-std::size_t open_descriptors() {
-    std::size_t count = 0;
-    for ([[maybe_unused]] auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
-    return count;
-}
 
 /// Listens on a TCP port and echoes everything, with a small buffer.
 template <class On>
@@ -154,7 +149,8 @@ int connect_to(std::uint16_t port) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("Python's ssl trusts our certificate, exchanges megabytes and receives close_notify", On, KEEL_TEST_LOOPS) {
+TEST_CASE_TEMPLATE("Python's ssl trusts our certificate, exchanges megabytes and receives close_notify", On,
+                   KEEL_TEST_LOOPS) {
     for (std::string version : {"TLSv1_2", "TLSv1_3"}) {
         echo_server<On> server;
         program<On> python(server, "python3",

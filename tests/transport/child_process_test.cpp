@@ -1,5 +1,6 @@
 #include "rpc/connection_io.hpp"
 #include "support/descriptors.hpp"
+#include "support/process_facts.hpp"
 #include "support/real_loops.hpp"
 
 #include <keel/child_process.hpp>
@@ -18,12 +19,6 @@ using namespace keel::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-std::size_t open_descriptors() {
-    std::size_t count = 0;
-    for ([[maybe_unused]] auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
-    return count;
-}
 
 /// A child that runs a shell command, and how it ended.
 template <class On>
@@ -65,7 +60,8 @@ TEST_CASE_TEMPLATE("G6: a child exits when its input is closed", On, KEEL_TEST_L
     CHECK(has_no_children());
 }
 
-TEST_CASE_TEMPLATE("G6: a child that ignores the end of its input gets SIGTERM, and so does its process group", On, KEEL_TEST_LOOPS) {
+TEST_CASE_TEMPLATE("G6: a child that ignores the end of its input gets SIGTERM, and so does its process group", On,
+                   KEEL_TEST_LOOPS) {
     shell<On> c("sleep 3600 & echo ready; wait; sleep 3600", 10ms);
     c.until_said("ready\n");
     CHECK(c.close().text() == "was terminated by signal 15");

@@ -1,5 +1,6 @@
 #include "transport/fd_connection.hpp"
 #include "support/descriptors.hpp"
+#include "support/process_facts.hpp"
 #include "support/real_loops.hpp"
 
 #include <doctest/doctest.h>
@@ -15,12 +16,6 @@ using namespace keel::test;
 using transport::fd_connection;
 
 namespace {
-
-std::size_t open_descriptors() {
-    std::size_t count = 0;
-    for ([[maybe_unused]] auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
-    return count;
-}
 
 /// A connection over two pipes, and the peer's ends of them.
 template <class On>
@@ -73,7 +68,8 @@ TEST_CASE_TEMPLATE("thousands of messages are read with one read", On, KEEL_TEST
     CHECK(t.heard.input == all);
 }
 
-TEST_CASE_TEMPLATE("C1: the end of input is reported once, after all input; output still works", On, KEEL_TEST_LOOPS_AND_STRAND) {
+TEST_CASE_TEMPLATE("C1: the end of input is reported once, after all input; output still works", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
     t.wire->start(t.heard);
     write_all(t.in.from.get(), "last words");
@@ -86,7 +82,8 @@ TEST_CASE_TEMPLATE("C1: the end of input is reported once, after all input; outp
     CHECK(t.heard.failures == 0);
 }
 
-TEST_CASE_TEMPLATE("C7: a closed read end is detected without writing, even while reading is paused", On, KEEL_TEST_LOOPS_AND_STRAND) {
+TEST_CASE_TEMPLATE("C7: a closed read end is detected without writing, even while reading is paused", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
     t.wire->start(t.heard);
     SUBCASE("reading") {}
@@ -137,7 +134,8 @@ TEST_CASE_TEMPLATE("a peer that only shuts down its output still receives answer
     CHECK(read_all(t.ends.theirs.get()).empty());
 }
 
-TEST_CASE_TEMPLATE("C6: a failed write returns its error, and the connection is unusable afterwards", On, KEEL_TEST_LOOPS) {
+TEST_CASE_TEMPLATE("C6: a failed write returns its error, and the connection is unusable afterwards", On,
+                   KEEL_TEST_LOOPS) {
     piped<On> t;
     t.wire->start(t.heard);
     t.out.to.reset();
@@ -151,7 +149,8 @@ TEST_CASE_TEMPLATE("C6: a failed write returns its error, and the connection is 
     CHECK(!t.wire->write("again").failure.empty());
 }
 
-TEST_CASE_TEMPLATE("a partial write continues when there is room, and no byte is lost", On, KEEL_TEST_LOOPS_AND_STRAND) {
+TEST_CASE_TEMPLATE("a partial write continues when there is room, and no byte is lost", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     auto check = [](auto& t, int read_end) {
         std::string all;
         for (int i = 0; all.size() < 2'000'000; ++i) all += std::to_string(i) + '\n';
@@ -282,7 +281,8 @@ TEST_CASE_TEMPLATE("data written before close is delivered, followed by the end"
     }
 }
 
-TEST_CASE_TEMPLATE("closing a connection that was never started, or whose loop has ended, reports nothing", On, KEEL_TEST_LOOPS_AND_STRAND) {
+TEST_CASE_TEMPLATE("closing a connection that was never started, or whose loop has ended, reports nothing", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     std::size_t before = open_descriptors();
     {
         piped<On> unstarted;

@@ -99,7 +99,8 @@ TEST_CASE_TEMPLATE("peers connect over TCP, to a port chosen by the system", On,
     }
 }
 
-TEST_CASE_TEMPLATE("peers connect over a Unix socket that only its owner can open, and that is removed on close", On, KEEL_TEST_LOOPS_AND_STRAND) {
+TEST_CASE_TEMPLATE("peers connect over a Unix socket that only its owner can open, and that is removed on close", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
     scratch_folder folder;
     std::string path = folder.file("socket");
     On on;
@@ -236,7 +237,8 @@ TEST_CASE("a cancelled connect ends at once") {
     CHECK(cancelled_count > 0);
 }
 
-TEST_CASE_TEMPLATE("J4: the number of connections is limited; the next peer is accepted when one has closed", On, KEEL_TEST_LOOPS) {
+TEST_CASE_TEMPLATE("J4: the number of connections is limited; the next peer is accepted when one has closed", On,
+                   KEEL_TEST_LOOPS) {
     scratch_folder folder;
     On on;
     accepted_list accepted;
