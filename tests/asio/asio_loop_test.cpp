@@ -36,7 +36,7 @@ TEST_CASE("F4: a thread that posts after its io_context was destroyed is told no
 
 TEST_CASE("an io_context run by several threads runs one piece of a loop's work at a time") {
     boost::asio::io_context context;
-    auto l = asio_loop::create(context);
+    auto l = async::asio_loop::create(context);
     int unlocked = 0;  // TSan and the count below would see two at once
     std::atomic<int> inside = 0;
     std::atomic<bool> overlapped = false;
@@ -57,7 +57,7 @@ TEST_CASE("an io_context run by several threads runs one piece of a loop's work 
 
 TEST_CASE("a stopped timer does not keep an io_context from ending") {
     boost::asio::io_context context;
-    auto l = asio_loop::create(context);
+    auto l = async::asio_loop::create(context);
     loop::timer t = l->start_timer(l->now() + 1h, [] {});
     l->stop_timer(t);
     context.run();  // returns

@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-std::string at_place(const std::string& place) { return R"({"at":")" + place + R"("})"; }
+std::string place_of_handler(const std::string& place) { return R"({"at":")" + place + R"("})"; }
 
 }  // namespace
 
@@ -17,11 +17,11 @@ TEST_CASE("F6: a modern handler closes its own connection, and only that") {
     web w;
     web_client& c = w.connect();
     web_client& other = w.connect();
-    other.send(modern_call("1", "hold", at_place("b")));
+    other.send(modern_call("1", "hold", place_of_handler("b")));
     bool streaming = false;
     SUBCASE("before anything was said") {}
     SUBCASE("on a stream") { streaming = true; }
-    c.send(modern_call("1", streaming ? "talk" : "hold", at_place("a"), "\"t\""));
+    c.send(modern_call("1", streaming ? "talk" : "hold", place_of_handler("a"), "\"t\""));
     w.on_loop([&w] { w.context_at("a").close_connection(); });
     CHECK(w.at("a").cancelled == 1);
     CHECK(c.wire->destroyed());
@@ -37,11 +37,11 @@ TEST_CASE("F6: the handler of an older client ends its session, and its own requ
     http_session s = w.open_session();
     http_session other = w.open_session();
     web_client& c = w.connect(s);
-    c.send(s.call("1", "hold", at_place("a")));
+    c.send(s.call("1", "hold", place_of_handler("a")));
     web_client& same = w.connect(s);
-    same.send(s.call("2", "talk", at_place("c"), "\"t\""));
+    same.send(s.call("2", "talk", place_of_handler("c"), "\"t\""));
     web_client& elsewhere = w.connect(other);
-    elsewhere.send(other.call("1", "hold", at_place("b")));
+    elsewhere.send(other.call("1", "hold", place_of_handler("b")));
     w.on_loop([&w] { w.context_at("a").close_connection(); });
     CHECK(w.at("a").cancelled == 1);
     CHECK(w.at("c").cancelled == 1);
@@ -60,11 +60,11 @@ TEST_CASE("F7: a context outlives its request, its connection and its server, an
         web w;
         http_session s = w.open_session();
         web_client& c = w.connect(s);
-        c.send(s.call("1", "talk", at_place("a"), "\"t\""));
+        c.send(s.call("1", "talk", place_of_handler("a"), "\"t\""));
         web_client& d = w.connect();
-        d.send(modern_call("1", "talk", at_place("a"), "\"t\""));
+        d.send(modern_call("1", "talk", place_of_handler("a"), "\"t\""));
         web_client& e = w.connect();
-        e.send(modern_call("1", "talk", at_place("b"), "\"t\""));
+        e.send(modern_call("1", "talk", place_of_handler("b"), "\"t\""));
         kept = w.at("a").contexts;
         kept.push_back(w.context_at("b"));
         REQUIRE(kept.size() == 3);
@@ -85,7 +85,7 @@ TEST_CASE("F7: a context outlives its request, its connection and its server, an
         CHECK(kept[2].cancelled());
         // The connection of an ended request is not its to close.
         w.on_loop([&] { kept[1].close_connection(); });
-        d.send(modern_call("2", "echo", at_place("still")));
+        d.send(modern_call("2", "echo", place_of_handler("still")));
         if (!d.wire->closed()) CHECK(d.said() == "still");
         CHECK(w.ask(s, s.end()) == 200);
         w.on_loop(use);
@@ -147,7 +147,7 @@ TEST_CASE("F10, H6: a call whose stream is gone for good cannot ask") {
     web w(how);
     http_session s = w.open_session();
     web_client& c = w.connect(s);
-    c.send(s.call("1", "hold", at_place("a")));
+    c.send(s.call("1", "hold", place_of_handler("a")));
     c.gone();
     std::string outcome;
     detail::activity line(*w.loop);
@@ -163,7 +163,7 @@ TEST_CASE("LHTTP-21, H9: a handler lets its client go, which comes back for the 
     web w;
     http_session s = w.open_session();
     web_client& c = w.connect(s);
-    c.send(s.call("1", "talk", at_place("a"), "\"t\""));
+    c.send(s.call("1", "talk", place_of_handler("a"), "\"t\""));
     w.on_loop([&w] { w.context_at("a").release_stream(1500ms); });
     CHECK(c.last().complete);
     CHECK(c.last().events.back().retry == "1500");

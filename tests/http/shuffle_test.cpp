@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t seeds = 200;
 
-std::string at_place(const std::string& place) { return R"({"at":")" + place + R"("})"; }
+std::string shuffled_place(const std::string& place) { return R"({"at":")" + place + R"("})"; }
 
 /// The messages that answer request `id`, in all that a client saw.
 std::size_t answers_to(const web_client& c, std::string_view id) {
@@ -45,7 +45,7 @@ TEST_CASE("A1, H3, H6, B18, G5: an older client's call ends in five ways at once
             web_client& c = w.connect(s);
             web_client& cancels = w.connect(s);
             web_client& ends = w.connect(s);
-            c.send(s.call("1", tool, at_place("a"), "\"t\""));
+            c.send(s.call("1", tool, shuffled_place("a"), "\"t\""));
             REQUIRE(w.at("a").came == 1);
             for (int what : order) {
                 switch (what) {
@@ -85,8 +85,8 @@ TEST_CASE("A1, I2, G5: a modern call ends in three ways at once, and another is 
                 web w(how);
                 web_client& c = w.connect();
                 web_client& other = w.connect();
-                c.send(modern_call("1", tool, at_place("a"), "\"t\""));
-                other.send(modern_call("1", tool, at_place("b"), "\"t\""));
+                c.send(modern_call("1", tool, shuffled_place("a"), "\"t\""));
+                other.send(modern_call("1", tool, shuffled_place("b"), "\"t\""));
                 for (int what : order) {
                     switch (what) {
                         case 0: w.loop->post([&w] { w.at("a").g.open(); }); break;
@@ -125,10 +125,10 @@ TEST_CASE("A9, B19: an id that was cancelled is used again while its first handl
         web w(how);
         http_session s = w.open_session();
         web_client& first = w.connect(s);
-        first.send(s.call("5", "tidy", at_place("a")));
+        first.send(s.call("5", "tidy", shuffled_place("a")));
         CHECK(w.ask(s, s.post(cancel_line("5"))) == 202);
         web_client& second = w.connect(s);
-        second.later(s.call("5", "hold", at_place("b")));
+        second.later(s.call("5", "hold", shuffled_place("b")));
         w.loop->post([&w] { w.at("tidying").g.open(); });
         w.run();
         CHECK(w.at("b").cancelled == 0);
@@ -148,8 +148,8 @@ TEST_CASE("A7: an id that is in flight is not taken twice, whichever comes first
         http_session s = w.open_session();
         web_client& a = w.connect(s);
         web_client& b = w.connect(s);
-        a.later(s.call("5", "hold", at_place("a")));
-        b.later(s.call("5", "hold", at_place("a")));
+        a.later(s.call("5", "hold", shuffled_place("a")));
+        b.later(s.call("5", "hold", shuffled_place("a")));
         w.run();
         CHECK(w.at("a").came == 1);
         w.open("a");

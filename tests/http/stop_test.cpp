@@ -19,7 +19,7 @@ duration time_to_stop(web& w) {
     return passed;
 }
 
-std::string at_place(const std::string& place) { return R"({"at":")" + place + R"("})"; }
+std::string place_at_stop(const std::string& place) { return R"({"at":")" + place + R"("})"; }
 constexpr const char* shutting_down = "error -32603 server shutting down";
 
 }  // namespace
@@ -37,15 +37,15 @@ TEST_CASE("G5, G2: a server stops within its bounds, whatever its clients do") {
         web_client& general = w.connect(s);
         general.send(s.get());
         web_client& call = w.connect(s);
-        call.send(s.call("1", "talk", at_place("a"), "\"t\""));
+        call.send(s.call("1", "talk", place_at_stop("a"), "\"t\""));
         web_client& pending = w.connect(s);
-        pending.send(s.call("2", "hold", at_place("a")));
+        pending.send(s.call("2", "hold", place_at_stop("a")));
         web_client& deaf = w.connect(s);
-        deaf.send(s.call("3", "tidy", at_place("a")));
+        deaf.send(s.call("3", "tidy", place_at_stop("a")));
         web_client& modern = w.connect();
-        modern.send(modern_call("1", "talk", at_place("a"), "\"t\""));
+        modern.send(modern_call("1", "talk", place_at_stop("a"), "\"t\""));
         web_client& modern_deaf = w.connect();
-        modern_deaf.send(modern_call("1", "tidy", at_place("a")));
+        modern_deaf.send(modern_call("1", "tidy", place_at_stop("a")));
         web_client& listen = w.connect();
         listen.send(modern_listen("1", R"({"toolsListChanged":true})"));
         web_client& half = w.connect();
@@ -78,17 +78,17 @@ TEST_CASE("G5, I10: clients that listen are told, and the server has stopped as 
     web_client& general = w.connect(s);
     general.send(s.get());
     web_client& talking = w.connect(s);
-    talking.send(s.call("1", "talk", at_place("a"), "\"t\""));
+    talking.send(s.call("1", "talk", place_at_stop("a"), "\"t\""));
     web_client& pending = w.connect(s);
-    pending.send(s.call("2", "hold", at_place("a")));
+    pending.send(s.call("2", "hold", place_at_stop("a")));
     web_client& modern = w.connect();
-    modern.send(modern_call("1", "hold", at_place("a")));
+    modern.send(modern_call("1", "hold", place_at_stop("a")));
     web_client& modern_talking = w.connect();
-    modern_talking.send(modern_call("1", "talk", at_place("a"), "\"t\""));
+    modern_talking.send(modern_call("1", "talk", place_at_stop("a"), "\"t\""));
     web_client& listen = w.connect();
     listen.send(modern_listen("\"l\"", R"({"toolsListChanged":true})"));
     web_client& idle = w.connect();
-    idle.send(modern_call("1", "echo", at_place("x")));
+    idle.send(modern_call("1", "echo", place_at_stop("x")));
     w.stop();
     CHECK(w.stopped());
     CHECK(w.handlers.here() == 0);
@@ -118,14 +118,14 @@ TEST_CASE("G5: during a drain calls may end, and new ones are refused") {
     web w;
     http_session s = w.open_session();
     web_client& old = w.connect(s);
-    old.send(s.call("1", "talk", at_place("a"), "\"t\""));
+    old.send(s.call("1", "talk", place_at_stop("a"), "\"t\""));
     web_client& modern = w.connect();
-    modern.send(modern_call("1", "hold", at_place("a")));
+    modern.send(modern_call("1", "hold", place_at_stop("a")));
     web_client& late = w.connect();
-    late.send(modern_call("1", "hold", at_place("b")));
+    late.send(modern_call("1", "hold", place_at_stop("b")));
     web_client& busy = w.connect();
-    busy.send(modern_call("1", "hold", at_place("a")));
-    busy.later(modern_call("2", "echo", at_place("x")));
+    busy.send(modern_call("1", "hold", place_at_stop("a")));
+    busy.later(modern_call("2", "echo", place_at_stop("x")));
     web_client& listen = w.connect();
     listen.send(modern_listen("1", R"({"toolsListChanged":true})"));
     w.stop(10s);
@@ -133,7 +133,7 @@ TEST_CASE("G5: during a drain calls may end, and new ones are refused") {
     CHECK(listen.last().complete);  // a listen has nothing to finish
     CHECK(w.at("a").cancelled == 0);
     web_client& fresh = w.connect();
-    fresh.send(modern_call("1", "echo", at_place("x")));
+    fresh.send(modern_call("1", "echo", place_at_stop("x")));
     CHECK(fresh.status() == 503);
     CHECK(w.ask(s, s.call("9", "echo")) == 503);
     CHECK(w.ask(s, s.get()) == 503);
@@ -158,7 +158,7 @@ TEST_CASE("G2, B15: a server has not stopped while a handler still tidies up") {
     SUBCASE("2025-11-25") {}
     SUBCASE("2026-07-28") { modern = true; }
     web_client& c = modern ? w.connect() : w.connect(s);
-    c.send(modern ? modern_call("1", "tidy", at_place("a")) : s.call("1", "tidy", at_place("a")));
+    c.send(modern ? modern_call("1", "tidy", place_at_stop("a")) : s.call("1", "tidy", place_at_stop("a")));
     w.stop();
     CHECK(c.said() == shutting_down);
     CHECK(w.handlers.here() == 1);
@@ -187,7 +187,7 @@ TEST_CASE("G1: stopping twice, with another drain, and while nothing is there") 
     SUBCASE("the server stops, and its services with it") {
         http_session s = w.open_session();
         web_client& c = w.connect(s);
-        c.send(s.call("1", "hold", at_place("a")));
+        c.send(s.call("1", "hold", place_at_stop("a")));
         w.on_loop([&w] { w.host->request_stop(); });
         CHECK(c.said() == shutting_down);
         CHECK(w.stopped());
@@ -200,7 +200,7 @@ TEST_CASE("G5, H6: a stateless call that goes on without its client does not hol
     how.http.stateless = true;
     web w(how);
     web_client& c = w.connect();
-    c.send(http_post(call_line("1", "hold", at_place("a")), "MCP-Protocol-Version: 2025-11-25\r\n"));
+    c.send(http_post(call_line("1", "hold", place_at_stop("a")), "MCP-Protocol-Version: 2025-11-25\r\n"));
     CHECK(w.handlers.here() == 1);
     c.gone();
     CHECK(w.at("a").cancelled == 0);

@@ -11,16 +11,16 @@ using std::chrono::milliseconds;
 
 namespace {
 
-struct outcome {
+struct sse_outcome {
     std::string events;  // "[id|event|data]" for each
     std::string last_id;
     long long retry = -1;
-    bool operator==(const outcome&) const = default;
+    bool operator==(const sse_outcome&) const = default;
 };
 
-outcome read_pieces(const std::vector<std::string_view>& pieces, const sse_limits& limits) {
+sse_outcome read_pieces(const std::vector<std::string_view>& pieces, const sse_limits& limits) {
     sse_reader reader(limits);
-    outcome out;
+    sse_outcome out;
     for (std::string_view piece : pieces) {
         const std::string own(piece);
         reader.feed(
@@ -35,9 +35,9 @@ outcome read_pieces(const std::vector<std::string_view>& pieces, const sse_limit
     return out;
 }
 
-/// The outcome, having checked that it does not depend on how the stream is cut.
-outcome read(std::string_view stream, const sse_limits& limits = {}) {
-    const outcome whole = read_pieces({stream}, limits);
+/// The sse_outcome, having checked that it does not depend on how the stream is cut.
+sse_outcome read(std::string_view stream, const sse_limits& limits = {}) {
+    const sse_outcome whole = read_pieces({stream}, limits);
     for (std::size_t cut = 1; cut < stream.size(); ++cut) {
         INFO("cut at " << cut);
         CHECK(read_pieces({stream.substr(0, cut), stream.substr(cut)}, limits) == whole);
@@ -111,7 +111,7 @@ TEST_CASE("fields: one blank is taken away, a colon is not needed") {
 TEST_CASE("the id of an event without data is remembered") {
     std::string out;
     append_priming_event(out, "s-1");
-    const outcome o = read(out);
+    const sse_outcome o = read(out);
     CHECK(o.events == "[s-1|message|]");
     CHECK(o.last_id == "s-1");
     CHECK(read("id: 4\n\n").last_id == "4");
@@ -165,7 +165,7 @@ TEST_CASE("E3, J4: an event that is too large is skipped, and the stream goes on
     // It is told as soon as it is known: it may have no end.
     CHECK(read("data: " + line, limits).events == "[large: " + line.substr(0, 18) + "]");
     // It counts for everything but its data.
-    const outcome o = read("id: 1\n\nid: 2\nretry: 5\ndata: " + line + "\nevent: x\n\ndata: b\n\n", limits);
+    const sse_outcome o = read("id: 1\n\nid: 2\nretry: 5\ndata: " + line + "\nevent: x\n\ndata: b\n\n", limits);
     CHECK(o.events == "[large: " + line.substr(0, 18) + "][2|message|b]");
     CHECK(o.last_id == "2");
     CHECK(o.retry == 5);

@@ -120,7 +120,7 @@ std::string retry(const json::value& asked, const answers& known) {
            json::to_string(asked["requestState"]);
 }
 
-std::string text_of(const json::value& message) {
+std::string text_of_reply(const json::value& message) {
     if (message.contains("error")) return "error " + std::string(message["error"]["message"].as_string());
     return std::string(message["result"]["content"].at(0)["text"].as_string());
 }
@@ -147,7 +147,7 @@ TEST_CASE("the same handler asks in three rounds on 2026-07-28 (MRTR-01, MRTR-03
     CHECK(asked_keys(third) == std::set<std::string>{"sure"});
     json::value last = modern_call(*h.under_test, "4", "book", retry(third["result"], everything));
     CHECK(last["result"]["resultType"].as_string() == "complete");
-    CHECK(text_of(last) == booked);
+    CHECK(text_of_reply(last) == booked);
     CHECK(seen.runs == 4);
     CHECK(seen.reservations == 1);
 }
@@ -190,7 +190,7 @@ TEST_CASE("declining and cancelling are answers (ELI-13)") {
         answers no = everything;
         no["Where to?"] = R"({"action":")" + std::string(action) + "\"}";
         json::value first = modern_call(*h.under_test, "1", "book");
-        CHECK(text_of(modern_call(*h.under_test, "2", "book", retry(first["result"], no))) == text);
+        CHECK(text_of_reply(modern_call(*h.under_test, "2", "book", retry(first["result"], no))) == text);
     }
 }
 
@@ -318,7 +318,7 @@ TEST_CASE("a state outlives a restart and a change of keys (MRTR-06, BASE-19, BA
     last->start();
     json::value third = modern_call(*last.under_test, "1", "book", retry(second["result"], everything));
     json::value done = modern_call(*last.under_test, "2", "book", retry(third["result"], everything));
-    CHECK(text_of(done) == booked);
+    CHECK(text_of_reply(done) == booked);
     CHECK(seen.reservations == 1);
 }
 
@@ -478,7 +478,7 @@ TEST_CASE("sampling, roots and a URL are asked for in both eras (SAM-01, ROOT-01
         CHECK(url["url"].as_string() == "https://example.com/pay");
         CHECK_FALSE(url.contains("elicitationId"));
         json::value done = modern_call(s, "4", "all", next(three, "pay", R"({"action":"accept"})"));
-        CHECK(text_of(done) == "Hi by m1, 2 roots, paid");
+        CHECK(text_of_reply(done) == "Hi by m1, 2 roots, paid");
         for (const std::string& line : s.seen.all()) CHECK(line.find("elicitation/complete") == std::string::npos);
     }
     SUBCASE("2025-11-25") {

@@ -36,7 +36,7 @@ void put(feature_server& s, const std::string& name) {
     s.tool(name, [name] { return name; }, {.quick = true});
 }
 
-std::string text_of(const json::value& answer) {
+std::string text_in(const json::value& answer) {
     return std::string(answer["result"]["content"].at(0)["text"].as_string());
 }
 
@@ -61,7 +61,7 @@ TEST_CASE(
         s.speak(version);
         CHECK(s.ask("resources/list")["result"]["resources"].at(0)["_meta"] == good);
         CHECK(s.read("test://x")["result"]["contents"].size() == 1);
-        CHECK(text_of(s.ask("tools/call", R"("name":"asking")")) == "done");
+        CHECK(text_in(s.ask("tools/call", R"("name":"asking")")) == "done");
         std::set<std::string> keys;
         for (const std::string& line : s.seen.all()) meta_keys_of(json::parse(line), keys);
         CHECK(keys.contains("com.example/a-b"));
@@ -83,7 +83,7 @@ TEST_CASE("TOOL-08: names of 1 to 128 letters, digits, '_', '-' and '.' are take
         CHECK(!refusal_of([&] { put(s, "A"); }).empty());  // there is one
         s.speak(version);
         CHECK(s.list_all("tools/list", "tools", "name").names == good);
-        for (const std::string& name : good) CHECK(text_of(s.ask("tools/call", R"("name":")" + name + '"')) == name);
+        for (const std::string& name : good) CHECK(text_in(s.ask("tools/call", R"("name":")" + name + '"')) == name);
         CHECK(s.error_of(s.ask("tools/call", R"("name":"az09_-.")")).starts_with("-32602 "));
     }
 }

@@ -20,7 +20,7 @@ KEEL_DESCRIBE(note_variables, owner, id)
 
 const json::value& contents(const json::value& message) { return message["result"]["contents"]; }
 
-keel::resource named(std::string uri) {
+keel::resource resource_named(std::string uri) {
     keel::resource r;
     r.name = "x";
     r.uri = std::move(uri);
@@ -69,7 +69,7 @@ TEST_CASE("every form of a resource's function is read as its type says") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
-        keel::resource about = named("note://text");
+        keel::resource about = resource_named("note://text");
         about.mime_type = "text/markdown";
         s.add_resource(about, [] { return std::string("# hi"); });
         s.add_resource("note://quick", [] { return "quick"; }, {.quick = true});
@@ -240,7 +240,7 @@ TEST_CASE("resources, templates and contents have what their revision knows") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
-        keel::resource r = named("a:b");
+        keel::resource r = resource_named("a:b");
         r.title = "Title";
         r.description = "About it";
         r.mime_type = "text/plain";
@@ -321,17 +321,18 @@ TEST_CASE("the list has the resources, then what the templates list, each URI on
         options.list = [](keel::context&, const std::string& cursor) {
             keel::resource_page page;
             if (cursor.empty()) {
-                page.resources = {named("file:///b"), named("file:///c"), named("file:///c")};
+                page.resources = {resource_named("file:///b"), resource_named("file:///c"),
+                                  resource_named("file:///c")};
                 page.next = "more";
             } else {
-                page.resources = {named("file:///d")};
+                page.resources = {resource_named("file:///d")};
             }
             return page;
         };
         s.add_template("file:///{x}", [] { return "x"; }, options);
         s.add_template("silent:{x}", [] { return "x"; });
         options.list = [](keel::context&, const std::string&) {
-            return keel::resource_page{{named("file:///d"), named("mem:e")}, ""};
+            return keel::resource_page{{resource_named("file:///d"), resource_named("mem:e")}, ""};
         };
         s.add_template("mem:{x}", [] { return "x"; }, options);
         s.speak(version);
@@ -350,7 +351,7 @@ TEST_CASE("a list function that fails is an internal error whose text only the l
         options.list = [&](keel::context&, const std::string& cursor) -> keel::resource_page {
             switch (what) {
                 case 0: throw std::runtime_error("the disk is gone");
-                case 1: return {{named("no scheme")}, ""};
+                case 1: return {{resource_named("no scheme")}, ""};
                 case 2: return {{}, cursor + "same"};
                 case 3: return {{}, cursor.empty() ? "again" : cursor};
                 case 4: return {{}, std::string(10000, 'x')};
@@ -379,7 +380,7 @@ TEST_CASE("RES-04, RES-06: a wrong resource is refused with a message that names
     feature_server s;
     auto add = [&](auto change, keel::resource_options options = {}) {
         return refusal_of([&] {
-            keel::resource r = named("a:b");
+            keel::resource r = resource_named("a:b");
             change(r);
             s.add_resource(r, [] { return "x"; }, options);
         });
@@ -408,8 +409,9 @@ TEST_CASE("RES-04, RES-06: a wrong resource is refused with a message that names
           "keel: resource \"a:b\": icons: source is not a valid URI");
     CHECK(add([](auto&) {}, {.cache = keel::cache_hint{std::chrono::milliseconds(-1)}}) ==
           "keel: resource \"a:b\": cache: negative ttl");
-    CHECK(refusal_of([] { keel::server_side::resource_offer(keel::detail::resource_entry{named("a:b"), {}, {}}); }) ==
-          "keel: resource \"a:b\": handler: is empty");
+    CHECK(refusal_of([] {
+              keel::server_side::resource_offer(keel::detail::resource_entry{resource_named("a:b"), {}, {}});
+          }) == "keel: resource \"a:b\": handler: is empty");
     CHECK(add([](auto&) {}) == "");
     CHECK(add([](auto&) {}) == "keel: resource \"a:b\": there is one of that name already");
     CHECK(add([](auto&) {}, {.replace = true}) == "");

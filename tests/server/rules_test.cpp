@@ -23,15 +23,15 @@ keel::task<std::string> ask_with_a_clock(keel::context& ctx) {
 }
 
 /// A tool that throws whatever code it is told to.
-struct code_args {
+struct error_code_args {
     int code = 0;
 };
-KEEL_DESCRIBE(code_args, code)
+KEEL_DESCRIBE(error_code_args, code)
 
 int code_of(const json::value& answer) { return static_cast<int>(answer["error"]["code"].as_int()); }
 
 void throw_code(feature_server& s) {
-    s.tool("throw", [](code_args in) -> std::string { throw keel::error(in.code, "thrown"); }, {.quick = true});
+    s.tool("throw", [](error_code_args in) -> std::string { throw keel::error(in.code, "thrown"); }, {.quick = true});
 }
 
 std::string throw_line(int code) { return R"("name":"throw","arguments":{"code":)" + std::to_string(code) + "}"; }

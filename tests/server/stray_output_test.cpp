@@ -47,7 +47,7 @@ TEST_CASE("STD-01, STD-02: whatever handlers print, standard output holds messag
         one_way in = make_pipe();
         one_way out = make_pipe();
         one_way err = make_pipe();
-        child_process server([&] {
+        forked_process server([&] {
             in.from.reset();
             return serve_on(in, out, err);
         });

@@ -109,15 +109,15 @@ public:
 };
 
 /// A forked copy of the test that runs `body` and exits with what it returns. No doctest checks inside.
-class child_process {
+class forked_process {
 public:
-    explicit child_process(const std::function<int()>& body) : id_(fork_with_empty_buffers()) {
+    explicit forked_process(const std::function<int()>& body) : id_(fork_with_empty_buffers()) {
         REQUIRE(id_ >= 0);
         if (id_ == 0) ::_exit(body());
     }
-    child_process(const child_process&) = delete;
-    child_process& operator=(const child_process&) = delete;
-    ~child_process() {
+    forked_process(const forked_process&) = delete;
+    forked_process& operator=(const forked_process&) = delete;
+    ~forked_process() {
         if (id_ > 0) wait();
     }
     /// The exit status, or 1000 plus the signal that ended it.

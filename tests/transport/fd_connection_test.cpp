@@ -349,7 +349,7 @@ TEST_CASE("a write to a full disk fails") {
 }
 
 TEST_CASE("C8: writing to a closed pipe does not kill a program with default signals; its disposition is restored") {
-    child_process child([] {
+    forked_process child([] {
         ::signal(SIGPIPE, SIG_DFL);
         on_epoll on;
         recorder heard;
@@ -377,7 +377,7 @@ TEST_CASE("C8: writing to a closed pipe does not kill a program with default sig
 }
 
 TEST_CASE("C8: a SIGPIPE disposition that the program has set is not changed") {
-    child_process child([] {
+    forked_process child([] {
         ::signal(SIGPIPE, SIG_IGN);
         on_epoll on;
         int in[2];

@@ -272,7 +272,7 @@ TEST_CASE("a listener may be destroyed inside its own callback") {
 }
 
 TEST_CASE_TEMPLATE("a listener without free descriptors waits without spinning, then continues", On, KEEL_TEST_LOOPS) {
-    child_process child([] {
+    forked_process child([] {
         scratch_folder folder;
         On on;
         accepted_list accepted;

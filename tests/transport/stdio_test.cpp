@@ -139,7 +139,7 @@ void every_combination() {
             scratch_folder folder;
             two_ends in = make_input(i, folder, said);
             two_ends out = make_output(o, folder);
-            child_process server([&] {
+            forked_process server([&] {
                 become(in.theirs.get(), 0);
                 become(out.theirs.get(), 1);
                 in = {};
@@ -188,7 +188,7 @@ TEST_CASE("C13: stdio works over every kind of input and output, and restores bl
 
 TEST_CASE_TEMPLATE("one socket for both directions works, as from inetd", On, KEEL_TEST_LOOPS) {
     two_ends ends = make_socket_pair();
-    child_process server([&] {
+    forked_process server([&] {
         become(ends.theirs.get(), 0);
         become(ends.theirs.get(), 1);
         ends = {};
@@ -206,7 +206,7 @@ TEST_CASE("G11: stray output goes to standard error, a child reads end-of-file, 
     one_way in = make_pipe();
     one_way out = make_pipe();
     one_way err = make_pipe();
-    child_process server([&] {
+    forked_process server([&] {
         become(in.to.get(), 0);
         become(out.from.get(), 1);
         become(err.from.get(), 2);
@@ -243,7 +243,7 @@ TEST_CASE("G11, STD-02: std::cout with its own buffer cannot write to the protoc
     one_way in = make_pipe();
     one_way out = make_pipe();
     one_way err = make_pipe();
-    child_process server([&] {
+    forked_process server([&] {
         become(in.to.get(), 0);
         become(out.from.get(), 1);
         become(err.from.get(), 2);
@@ -272,7 +272,7 @@ TEST_CASE("a server started with closed standard descriptors reads end-of-file a
         CAPTURE(missing);
         one_way in = make_pipe();
         one_way out = make_pipe();
-        child_process server([&] {
+        forked_process server([&] {
             become(missing & 1 ? -1 : in.to.get(), 0);
             become(missing & 2 ? -1 : out.from.get(), 1);
             if (missing & 4) ::close(2);
@@ -292,7 +292,7 @@ TEST_CASE("a server started with closed standard descriptors reads end-of-file a
 TEST_CASE("C7: a server exits when its reader is gone, even without writing and with its input still open") {
     one_way in = make_pipe();
     one_way out = make_pipe();
-    child_process server([&] {
+    forked_process server([&] {
         become(in.to.get(), 0);
         become(out.from.get(), 1);
         in = {};
@@ -311,7 +311,7 @@ TEST_CASE("C7: a pipe without a reader at startup is detected, and restored") {
     one_way out = make_pipe();
     out.to.reset();
     descriptor shared = transport::duplicate(out.from.get());
-    child_process server([&] {
+    forked_process server([&] {
         become(in.to.get(), 0);
         become(out.from.get(), 1);
         in = {};
@@ -324,7 +324,7 @@ TEST_CASE("C7: a pipe without a reader at startup is detected, and restored") {
 }
 
 TEST_CASE("a second connection over standard input throws until the first is closed") {
-    child_process server([] {
+    forked_process server([] {
         on_epoll on;
         auto first = open_stdio(on.loop());
         bool refused = false;
@@ -344,7 +344,7 @@ TEST_CASE("a regular file as standard input is supported") {
     scratch_folder folder;
     for (kind k : {kind::file, kind::pipe, kind::null}) {
         two_ends in = make_input(k, folder, "x");
-        child_process server([&] {
+        forked_process server([&] {
             become(in.theirs.get(), 0);
             on_epoll on;
             return open_stdio(on.loop()).input_is_file ? 1 : 0;
@@ -355,7 +355,7 @@ TEST_CASE("a regular file as standard input is supported") {
 
 TEST_CASE_TEMPLATE("G10: every descriptor that the library opens has O_CLOEXEC", On, KEEL_TEST_LOOPS) {
     one_way in = make_pipe();
-    child_process server([&] {
+    forked_process server([&] {
         become(in.to.get(), 0);
         int before_limit = 0;
         auto inherited = [] {
