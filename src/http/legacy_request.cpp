@@ -2,6 +2,7 @@
 
 #include "http/legacy_session.hpp"
 #include "http/service.hpp"
+#include "http/unavailable.hpp"
 
 #include <openssl/rand.h>
 
@@ -21,6 +22,12 @@ void refuse(const legacy_request& r, int status, int code, std::string_view mess
     std::string text;
     rpc::write_error(text, id, {code, std::string(message), {}});
     r.answer->respond(status, json_type, text, headers);
+}
+
+void refuse(const legacy_request& r, const unavailable& why, const rpc::request_id& id) {
+    std::string text;
+    rpc::write_error(text, id, why.error);
+    r.answer->respond(why.status, json_type, text, why.headers);
 }
 
 /// Unguessable, and it says on which lane the session lives: nobody has to look it up in a place shared by all.
@@ -81,7 +88,7 @@ void deliver(lane& home, const legacy_request& r) {
     }
     // New work is refused; answers to what was asked, and cancels, still help to end what runs.
     bool new_work = r.what == legacy_request::kind::listen || r.id.present();
-    if (home.stopping() && new_work) return refuse(r, 503, error_code::internal, "server shutting down", r.id);
+    if (home.stopping() && new_work) return refuse(r, shutting_down(), r.id);
     if (r.principal) session->session().set_principal(r.principal);
     switch (r.what) {
         case legacy_request::kind::end:
@@ -136,7 +143,7 @@ void hand_over(lane& here, const legacy_request& r) {
         }
         home->flush_dirty();
     });
-    if (!posted) refuse(r, 503, error_code::internal, "server shutting down", r.id);
+    if (!posted) refuse(r, shutting_down(), r.id);
 }
 
 namespace {
@@ -146,12 +153,12 @@ std::shared_ptr<legacy_session> make_session(lane& here, const legacy_request& r
     service& all = here.shared;
     std::shared_ptr<legacy_session> made;
     if (here.stopping()) {
-        refuse(r, 503, error_code::internal, "server shutting down", id);
+        refuse(r, shutting_down(), id);
     } else if (all.counters.sessions.load() >= all.options.limits.max_sessions) {
-        refuse(r, 503, error_code::internal, "too many sessions are open", id, "Retry-After: 10\r\n");
+        refuse(r, too_many_sessions(), id);
     } else {
         made = legacy_session::create(here, new_id(here.index), std::string(r.credential), one_stream);
-        if (!made) refuse(r, 503, error_code::internal, "server shutting down", id);
+        if (!made) refuse(r, shutting_down(), id);
         else if (r.principal) made->session().set_principal(r.principal);
     }
     return made;
@@ -163,7 +170,7 @@ void open_session(lane& here, const legacy_request& r) {
     rpc::message m = rpc::classify(*r.parsed);
     auto made = make_session(here, r, m.id, false);
     if (made && made->session().peer().core().room() == 0) {  // F8
-        refuse(r, 503, error_code::internal, "too many requests in flight", m.id, "Retry-After: 1\r\n");
+        refuse(r, too_many_requests(), m.id);
         return made->end("there is no room for it");
     }
     if (made && made->open(m, r.answer)) here.add_session(std::move(made));  // H1: not before it has succeeded

@@ -3,6 +3,7 @@
 #include "async/release_later.hpp"
 #include "http/service.hpp"
 #include "http/sse_writer.hpp"
+#include "http/unavailable.hpp"
 
 #include <keel/error.hpp>
 
@@ -21,10 +22,16 @@ constexpr stream_id no_stream = 0;
 constexpr std::size_t most_idle_streams = 4;  // H12
 constexpr int session_not_found = -32001;     // what other servers of these revisions say
 
-std::string error_text(int code, std::string_view message, const rpc::request_id& id = {}, json::value data = {}) {
+std::string error_text(int code, std::string_view message, const rpc::request_id& id = {}) {
     std::string text;
-    rpc::write_error(text, id, {code, std::string(message), std::move(data)});
+    rpc::write_error(text, id, {code, std::string(message), {}});
     return text;
+}
+
+void refuse(exchange& ex, const unavailable& why, const rpc::request_id& id) {
+    std::string text;
+    rpc::write_error(text, id, why.error);
+    ex.respond(why.status, json_type, text, why.headers);
 }
 
 }  // namespace
@@ -97,16 +104,11 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
         }
     }
     if (requests > 0 && core.closing()) {
-        return ex->respond(503, json_type,
-                           error_text(error_code::internal, "server shutting down", messages.front().id));
+        return refuse(*ex, shutting_down(), messages.front().id);
     }
     bool only_pings = messages.size() == 1 && messages[0].method == "ping";  // A12
     if (requests > core.room() && !only_pings) {                             // F8
-        return ex->respond(503, json_type,
-                           error_text(error_code::internal, "too many requests in flight",
-                                      messages.size() == 1 ? messages[0].id : rpc::request_id(),
-                                      json::object({{"reason", "overloaded"}})),
-                           "Retry-After: 1\r\n");
+        return refuse(*ex, too_many_requests(), messages.size() == 1 ? messages[0].id : rpc::request_id());
     }
     stream_id on = no_stream;
     if (requests > 0 && !one_stream_) {

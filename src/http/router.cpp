@@ -6,6 +6,7 @@
 #include "http/modern_side.hpp"
 #include "http/response_head.hpp"
 #include "http/service.hpp"
+#include "http/unavailable.hpp"
 #include "protocol/mirrored_headers.hpp"
 #include "rpc/message.hpp"
 
@@ -26,6 +27,10 @@ void refuse(http_connection& c, int status, int code, std::string_view message, 
     std::string text;
     rpc::write_error(text, id, {code, std::string(message), std::move(data)});
     c.respond(status, json_type, text, headers);
+}
+
+void refuse(http_connection& c, const unavailable& why, const rpc::request_id& id = {}) {
+    refuse(c, why.status, why.error.code, why.error.message, id, why.headers, why.error.data);
 }
 
 /// Who sends this. Without a hook of the program's nobody is known by name; a session then belongs to whoever sends
@@ -131,24 +136,21 @@ bool check_modern_request(http_connection& c, const request& r, const rpc::messa
 /// The connection's own peer for requests that need no session, made when first needed. Null: it was refused.
 modern_side* side_of(http_connection& c, std::shared_ptr<modern_side>& kept, const rpc::request_id& id) {
     if (!kept || kept->ended()) kept = c.lane().stopping() ? nullptr : modern_side::create(c);
-    if (!kept) refuse(c, 503, error_code::internal, "server shutting down", id, "Retry-After: 5\r\n");
+    if (!kept) refuse(c, shutting_down(), id);
     return kept.get();
 }
 
 void give_to(http_connection& c, modern_side& side, const rpc::message& m, const identity& who) {
     service& all = c.lane().shared;
     if (who.principal) side.session().set_principal(who.principal);
-    if (side.session().peer().core().closing()) {
-        return refuse(c, 503, error_code::internal, "server shutting down", m.id, "Retry-After: 5\r\n");
-    }
+    if (side.session().peer().core().closing()) return refuse(c, shutting_down(), m.id);
     if (side.session().peer().core().room() == 0 && m.method != "ping") {  // F8
-        return refuse(c, 503, error_code::internal, "too many requests in flight", m.id, "Retry-After: 1\r\n",
-                      json::object({{"reason", "overloaded"}}));
+        return refuse(c, too_many_requests(), m.id);
     }
     answer_form form = all.options.answers;
     if (m.method == "subscriptions/listen") {  // always a stream
         if (all.counters.streams.load(std::memory_order_relaxed) >= all.options.limits.max_streams) {
-            return refuse(c, 503, error_code::internal, "too many streams are open", m.id, "Retry-After: 10\r\n");
+            return refuse(c, too_many_streams(), m.id);
         }
         if (form == answer_form::json) form = answer_form::as_needed;
     }
@@ -312,7 +314,7 @@ void method_not_allowed(http_connection& c, std::string_view allowed) {
 bool room_for_stream(http_connection& c) {
     service& all = c.lane().shared;
     if (all.counters.streams.load(std::memory_order_relaxed) < all.options.limits.max_streams) return true;
-    refuse(c, 503, error_code::internal, "too many streams are open", {}, "Retry-After: 10\r\n");
+    refuse(c, too_many_streams());
     return false;
 }
 

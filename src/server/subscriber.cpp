@@ -41,6 +41,7 @@ using kind_set = std::array<bool, list_kinds>;
 constexpr std::size_t index(list_kind which) noexcept { return static_cast<std::size_t>(which); }
 
 [[noreturn]] void refuse(const std::string& why) { throw error(error_code::invalid_params, why); }
+[[noreturn]] void refuse(rpc::failure why) { throw error(why.code, why.message, std::move(why.data)); }
 
 std::string checked_uri(const json::value& given, const char* where, std::size_t longest) {
     auto text = given.if_string();
@@ -264,10 +265,11 @@ private:
         s.request = request;
         s.id = json::to_string(id);
         if (s.id.size() > longest_id) refuse("the id of the request is too long for a subscription");
-        if (ending_) throw error(error_code::internal, "shutting down");
+        if (ending_) refuse(rpc::refused_by_shutdown_error());
         if (open_listens() >= bounds_.max_listens) {
-            throw error(error_code::internal, "too many open subscriptions",
-                        json::object({{"reason", "overloaded"}, {"limit", bounds_.max_listens}}));
+            rpc::failure why = rpc::overloaded_error("too many open subscriptions");
+            why.data.set("limit", bounds_.max_listens);
+            refuse(std::move(why));
         }
         f.keep_supported(server_);
         if (f.uris) make_room(f.uris->size());
