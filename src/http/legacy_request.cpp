@@ -1,7 +1,7 @@
 #include "http/legacy_request.hpp"
 
+#include "http/http_server_core.hpp"
 #include "http/legacy_session.hpp"
-#include "http/service.hpp"
 #include "http/unavailable.hpp"
 
 #include <openssl/rand.h>
@@ -30,8 +30,8 @@ void refuse(const legacy_request& r, const unavailable& why, const rpc::request_
     r.answer->respond(why.status, json_type, text, why.headers);
 }
 
-/// Unguessable, and it says on which lane the session lives: nobody has to look it up in a place shared by all.
-std::string new_id(unsigned lane) {
+/// Unguessable, and it says on which worker the session lives: nobody has to look it up in a place shared by all.
+std::string new_id(unsigned worker) {
     constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     unsigned char random[random_bytes];
     if (RAND_bytes(random, sizeof random) != 1) throw std::runtime_error("no random numbers to be had");
@@ -40,16 +40,16 @@ std::string new_id(unsigned lane) {
         unsigned group = static_cast<unsigned>(random[i] << 16 | random[i + 1] << 8 | random[i + 2]);
         for (int shift = 18; shift >= 0; shift -= 6) id += digits[(group >> shift) & 63];
     }
-    return id + '.' + std::to_string(lane);
+    return id + '.' + std::to_string(worker);
 }
 
-lane* lane_named(service& all, std::string_view id) {
+http_worker* worker_named(http_server_core& all, std::string_view id) {
     std::size_t dot = id.rfind('.');
     if (dot == std::string_view::npos) return nullptr;
     std::size_t index = 0;
     auto [end, problem] = std::from_chars(id.data() + dot + 1, id.data() + id.size(), index);
-    if (problem != std::errc() || end != id.data() + id.size() || index >= all.lanes()) return nullptr;
-    return &all.lane_of(static_cast<unsigned>(index));
+    if (problem != std::errc() || end != id.data() + id.size() || index >= all.workers()) return nullptr;
+    return &all.worker_of(static_cast<unsigned>(index));
 }
 
 /// False: it was refused.
@@ -80,8 +80,8 @@ bool read_batch(const legacy_request& r, const json::value& body, protocol::revi
     return true;
 }
 
-/// On the session's lane.
-void deliver(lane& home, const legacy_request& r) {
+/// On the session's worker.
+void deliver(http_worker& home, const legacy_request& r) {
     auto session = home.find_session(r.session_id);
     if (!session || session->ended() || !session->belongs_to(r.credential)) {
         return refuse(r, 404, session_not_found, "session not found", r.id);
@@ -114,8 +114,8 @@ void deliver(lane& home, const legacy_request& r) {
 
 }  // namespace
 
-void hand_over(lane& here, const legacy_request& r) {
-    lane* home = lane_named(here.shared, r.session_id);
+void hand_over(http_worker& here, const legacy_request& r) {
+    http_worker* home = worker_named(here.shared, r.session_id);
     if (!home) return refuse(r, 404, session_not_found, "session not found", r.id);
     if (home == &here) return deliver(here, r);
     // What the request points to is gone when the other loop gets to it.
@@ -148,9 +148,9 @@ void hand_over(lane& here, const legacy_request& r) {
 
 namespace {
 
-std::shared_ptr<legacy_session> make_session(lane& here, const legacy_request& r, const rpc::request_id& id,
+std::shared_ptr<legacy_session> make_session(http_worker& here, const legacy_request& r, const rpc::request_id& id,
                                              bool one_stream) {
-    service& all = here.shared;
+    http_server_core& all = here.shared;
     std::shared_ptr<legacy_session> made;
     if (here.stopping()) {
         refuse(r, shutting_down(), id);
@@ -166,7 +166,7 @@ std::shared_ptr<legacy_session> make_session(lane& here, const legacy_request& r
 
 }  // namespace
 
-void open_session(lane& here, const legacy_request& r) {
+void open_session(http_worker& here, const legacy_request& r) {
     rpc::message m = rpc::classify(*r.parsed);
     auto made = make_session(here, r, m.id, false);
     if (made && made->session().peer().core().room() == 0) {  // F8
@@ -176,7 +176,7 @@ void open_session(lane& here, const legacy_request& r) {
     if (made && made->open(m, r.answer)) here.add_session(std::move(made));  // H1: not before it has succeeded
 }
 
-void open_old_session(lane& here, const legacy_request& r) {
+void open_old_session(http_worker& here, const legacy_request& r) {
     auto made = make_session(here, r, {}, true);
     if (!made) return;
     here.add_session(made);

@@ -1,9 +1,9 @@
 // What a browser, a load balancer and a monitor see.
 
 #include "http/http_connection.hpp"
+#include "http/http_server_core.hpp"
 #include "http/metrics_text.hpp"
 #include "http/router.hpp"
-#include "http/service.hpp"
 
 namespace keel::inline KEEL_ABI::http {
 
@@ -23,14 +23,14 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
-server_health health_of(service& all) {
+server_health health_of(http_server_core& all) {
     server_health h = all.server->core->health();
     h.connections = all.counters.connections;
     return h;
 }
 
 void front_page(http_connection& c, const request& r) {
-    service& all = c.lane().shared;
+    http_server_core& all = c.worker().shared;
     const implementation& about = all.server->core->about;
     std::string host = r.host.data() ? escaped(r.host) : "localhost";
     std::string url = (all.tls ? "https://" : "http://") + host + escaped(all.options.path);
@@ -58,9 +58,9 @@ void front_page(http_connection& c, const request& r) {
 }
 
 void health_page(http_connection& c) {
-    service& all = c.lane().shared;
+    http_server_core& all = c.worker().shared;
     server_health h = health_of(all);
-    bool stopping = c.lane().stopping();
+    bool stopping = c.worker().stopping();
     json::value said = json::object({{"status", stopping ? "stopping" : "ok"},
                                      {"connections", h.connections},
                                      {"sessions", all.counters.sessions.load()},
@@ -69,7 +69,7 @@ void health_page(http_connection& c) {
 }
 
 void metrics_page(http_connection& c) {
-    service& all = c.lane().shared;
+    http_server_core& all = c.worker().shared;
     const http_counters& n = all.counters;
     std::string text;
     append_metrics(text, health_of(all),
@@ -84,7 +84,7 @@ void metrics_page(http_connection& c) {
 }  // namespace
 
 bool serve_page(http_connection& c, const request& r) {
-    const http_options& o = c.lane().shared.options;
+    const http_options& o = c.worker().shared.options;
     bool front = r.path == "/";
     bool health = !o.health_path.empty() && r.path == o.health_path;
     bool metrics = !o.metrics_path.empty() && r.path == o.metrics_path;

@@ -1,11 +1,11 @@
 #include "http/router.hpp"
 
 #include "http/http_connection.hpp"
+#include "http/http_server_core.hpp"
 #include "http/legacy_request.hpp"
 #include "http/media_type.hpp"
-#include "http/modern_side.hpp"
 #include "http/response_head.hpp"
-#include "http/service.hpp"
+#include "http/stateless_handler.hpp"
 #include "http/unavailable.hpp"
 #include "protocol/mirrored_headers.hpp"
 #include "rpc/message.hpp"
@@ -61,7 +61,7 @@ private:
 };
 
 bool identify(http_connection& c, const request& r, identity& out) {
-    const auto& hook = c.lane().shared.options.identify;
+    const auto& hook = c.worker().shared.options.identify;
     if (!hook) {
         out.credential = r.get(known::authorization);
         return true;
@@ -120,7 +120,7 @@ bool check_modern_request(http_connection& c, const request& r, const rpc::messa
     }
     if (m.method == "tools/call") {
         auto name = (*m.params)["name"].if_string();
-        const auto* tool = name ? c.lane().tools.of(c.lane().shared.server->core->tools).find(*name) : nullptr;
+        const auto* tool = name ? c.worker().tools.of(c.worker().shared.server->core->tools).find(*name) : nullptr;
         if (tool && !(*tool)->mirrored.empty()) {
             auto find = [&](std::string_view header) -> protocol::found_header {
                 return {r.find(header), r.count(header)};
@@ -134,17 +134,17 @@ bool check_modern_request(http_connection& c, const request& r, const rpc::messa
 }
 
 /// The connection's own peer for requests that need no session, made when first needed. Null: it was refused.
-modern_side* side_of(http_connection& c, std::shared_ptr<modern_side>& kept, const rpc::request_id& id) {
-    if (!kept || kept->ended()) kept = c.lane().stopping() ? nullptr : modern_side::create(c);
+stateless_handler* handler_of(http_connection& c, std::shared_ptr<stateless_handler>& kept, const rpc::request_id& id) {
+    if (!kept || kept->ended()) kept = c.worker().stopping() ? nullptr : stateless_handler::create(c);
     if (!kept) refuse(c, shutting_down(), id);
     return kept.get();
 }
 
-void give_to(http_connection& c, modern_side& side, const rpc::message& m, const identity& who) {
-    service& all = c.lane().shared;
-    if (who.principal) side.session().set_principal(who.principal);
-    if (side.session().peer().core().closing()) return refuse(c, shutting_down(), m.id);
-    if (side.session().peer().core().room() == 0 && m.method != "ping") {  // F8
+void give_to(http_connection& c, stateless_handler& handler, const rpc::message& m, const identity& who) {
+    http_server_core& all = c.worker().shared;
+    if (who.principal) handler.session().set_principal(who.principal);
+    if (handler.session().peer().core().closing()) return refuse(c, shutting_down(), m.id);
+    if (handler.session().peer().core().room() == 0 && m.method != "ping") {  // F8
         return refuse(c, too_many_requests(), m.id);
     }
     answer_form form = all.options.answers;
@@ -154,7 +154,7 @@ void give_to(http_connection& c, modern_side& side, const rpc::message& m, const
         }
         if (form == answer_form::json) form = answer_form::as_needed;
     }
-    side.receive_request(m, form);
+    handler.receive_request(m, form);
 }
 
 void serve_modern(http_connection& c, const request& r, const rpc::message& m, const identity& who) {
@@ -167,15 +167,15 @@ void serve_modern(http_connection& c, const request& r, const rpc::message& m, c
         // I5: ids are not unique across clients, so a cancel here says nothing; progress is the server's to send.
         bool heard = m.method != "notifications/cancelled" && m.method != "notifications/progress";
         if (heard) {
-            modern_side* side = side_of(c, c.modern(), {});
-            if (!side) return;
-            if (who.principal) side->session().set_principal(who.principal);
-            side->receive_notification(m);
+            stateless_handler* handler = handler_of(c, c.modern(), {});
+            if (!handler) return;
+            if (who.principal) handler->session().set_principal(who.principal);
+            handler->receive_notification(m);
         }
         return c.respond(202, {}, {});
     }
     if (!check_modern_request(c, r, m, (*m.params)["_meta"])) return;
-    if (modern_side* side = side_of(c, c.modern(), m.id)) give_to(c, *side, m, who);
+    if (stateless_handler* handler = handler_of(c, c.modern(), m.id)) give_to(c, *handler, m, who);
 }
 
 // ---- up to 2025-11-25 ----
@@ -214,10 +214,10 @@ bool legacy_revision(http_connection& c, const request& r, const rpc::request_id
 
 void serve_stateless(http_connection& c, const rpc::message& m, protocol::revision rev, const identity& who) {
     if (m.kind != rpc::message_kind::request) return c.respond(202, {}, {});
-    modern_side* side = side_of(c, c.stateless(), m.id);
-    if (!side) return;
-    side->session().be_stateless(rev);
-    give_to(c, *side, m, who);
+    stateless_handler* handler = handler_of(c, c.stateless(), m.id);
+    if (!handler) return;
+    handler->session().be_stateless(rev);
+    give_to(c, *handler, m, who);
 }
 
 void serve_legacy(http_connection& c, const request& r, const json::value& body, const rpc::message* m,
@@ -230,7 +230,7 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
         return c.respond(202, {}, {});  // nothing in it says what to do with it
     }
     if (!legacy_revision(c, r, id, rev)) return;
-    if (c.lane().shared.options.stateless) {
+    if (c.worker().shared.options.stateless) {
         if (!m) return refuse(c, 400, error_code::invalid_request, "batches need a session");
         return serve_stateless(c, *m, rev, who);
     }
@@ -241,8 +241,8 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
     legacy_request out = legacy(c, r, who);
     out.parsed = &body;
     if (m && m->kind == rpc::message_kind::request) out.id = id;
-    if (named) return hand_over(c.lane(), out);
-    open_session(c.lane(), out);
+    if (named) return hand_over(c.worker(), out);
+    open_session(c.worker(), out);
 }
 
 // ---- by HTTP method ----
@@ -250,7 +250,7 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
 /// HTTP-05: both forms, since which one comes is for us to choose.
 bool check_media(http_connection& c, const request& r) {
     accepted_types accept = read_accept(r.headers);
-    bool json_only = c.lane().shared.options.answers == answer_form::json;
+    bool json_only = c.worker().shared.options.answers == answer_form::json;
     if (!accept.json || (!accept.event_stream && !json_only)) {
         refuse(c, 406, error_code::invalid_request, "Accept must list application/json and text/event-stream");
         return false;
@@ -263,11 +263,11 @@ bool check_media(http_connection& c, const request& r) {
 }
 
 const json::value* read_body(http_connection& c, const request& r) {
-    json::document& document = c.lane().document;
+    json::document& document = c.worker().document;
     const json::value* body =
-        document.read(r.body, {.max_depth = c.lane().shared.server->core->options.limits.max_depth});
+        document.read(r.body, {.max_depth = c.worker().shared.server->core->options.limits.max_depth});
     if (!body) {
-        ++c.lane().shared.server->core->totals.rejected_input;
+        ++c.worker().shared.server->core->totals.rejected_input;
         refuse(c, 400, error_code::parse, document.error().what);
     }
     return body;
@@ -290,7 +290,7 @@ void post(http_connection& c, const request& r, const identity& who) {
     }
     rpc::message m = rpc::classify(*body);
     if (m.kind == rpc::message_kind::invalid) {
-        ++c.lane().shared.server->core->totals.rejected_input;
+        ++c.worker().shared.server->core->totals.rejected_input;
         return refuse(c, 400, m.code, m.problem, m.id);
     }
     if (m.kind == rpc::message_kind::response) {
@@ -312,14 +312,14 @@ void method_not_allowed(http_connection& c, std::string_view allowed) {
 }
 
 bool room_for_stream(http_connection& c) {
-    service& all = c.lane().shared;
+    http_server_core& all = c.worker().shared;
     if (all.counters.streams.load(std::memory_order_relaxed) < all.options.limits.max_streams) return true;
     refuse(c, too_many_streams());
     return false;
 }
 
 void get_or_delete(http_connection& c, const request& r, const identity& who, legacy_request::kind what) {
-    if (c.lane().shared.options.stateless) return method_not_allowed(c, "POST");  // I13
+    if (c.worker().shared.options.stateless) return method_not_allowed(c, "POST");  // I13
     protocol::revision rev{};
     if (!legacy_revision(c, r, {}, rev)) return;
     if (what == legacy_request::kind::listen) {
@@ -333,7 +333,7 @@ void get_or_delete(http_connection& c, const request& r, const identity& who, le
     }
     legacy_request out = legacy(c, r, who);
     out.what = what;
-    hand_over(c.lane(), out);
+    hand_over(c.worker(), out);
 }
 
 void protocol_path(http_connection& c, const request& r) {
@@ -342,7 +342,7 @@ void protocol_path(http_connection& c, const request& r) {
     if (r.method == "POST") return post(c, r, who);
     if (r.method == "GET") return get_or_delete(c, r, who, legacy_request::kind::listen);
     if (r.method == "DELETE") return get_or_delete(c, r, who, legacy_request::kind::end);
-    method_not_allowed(c, c.lane().shared.options.stateless ? "POST" : "GET, POST, DELETE");
+    method_not_allowed(c, c.worker().shared.options.stateless ? "POST" : "GET, POST, DELETE");
 }
 
 // ---- the transport of 2024-11-05 ----
@@ -362,7 +362,7 @@ void old_stream(http_connection& c, const request& r) {
     if (r.method != "GET") return method_not_allowed(c, "GET");
     identity who;
     if (!identify(c, r, who) || !room_for_stream(c)) return;
-    open_old_session(c.lane(), legacy(c, r, who));
+    open_old_session(c.worker(), legacy(c, r, who));
 }
 
 void old_message(http_connection& c, const request& r) {
@@ -379,7 +379,7 @@ void old_message(http_connection& c, const request& r) {
     legacy_request out = legacy(c, r, who);
     out.session_id = query_value(r.query, "sessionId");
     out.parsed = body;
-    hand_over(c.lane(), out);
+    hand_over(c.worker(), out);
 }
 
 }  // namespace
@@ -389,7 +389,7 @@ void respond_error(http_connection& c, int status, const char* reason) {
 }
 
 void handle(http_connection& c, const request& r) {
-    service& all = c.lane().shared;
+    http_server_core& all = c.worker().shared;
     const http_options& o = all.options;
     std::string_view origin = r.get(known::origin);
     if (origin.data() && r.count(known::origin) > 1) return respond_error(c, 400, "more than one Origin");

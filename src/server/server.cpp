@@ -54,7 +54,7 @@ void server::impl::refuse_while_serving(const char* what) {
 void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connection> wire, const limits& bounds,
                          std::function<void(const connection_end&)> ended, std::string principal) {
     std::uint64_t key = 0;
-    std::shared_ptr<server_side::session> s;
+    std::shared_ptr<server_side::server_session> s;
     const char* refusal = nullptr;
     {
         std::lock_guard lock(mutex);
@@ -86,12 +86,11 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
     }
 }
 
-std::shared_ptr<server_side::session> server::impl::make_session(std::shared_ptr<keel::loop> on,
-                                                                 std::function<void(const connection_end&)> ended,
-                                                                 std::string principal, bool own_streams,
-                                                                 std::uint64_t& key) {
+std::shared_ptr<server_side::server_session> server::impl::make_session(
+    std::shared_ptr<keel::loop> on, std::function<void(const connection_end&)> ended, std::string principal,
+    bool own_streams, std::uint64_t& key) {
     key = next_session++;
-    auto s = std::make_shared<server_side::session>(
+    auto s = std::make_shared<server_side::server_session>(
         core,
         [weak = weak_from_this(), shared = core, key, ended = std::move(ended)](const connection_end& end) {
             tell(*shared, ended, end);
@@ -106,29 +105,29 @@ std::shared_ptr<server_side::session> server::impl::make_session(std::shared_ptr
     return s;
 }
 
-std::shared_ptr<server_side::session> server::impl::attach(std::shared_ptr<keel::loop> on,
-                                                           std::function<void(const connection_end&)> ended) {
+std::shared_ptr<server_side::server_session> server::impl::attach(std::shared_ptr<keel::loop> on,
+                                                                  std::function<void(const connection_end&)> ended) {
     std::lock_guard lock(mutex);
     if (stopping) return nullptr;
     std::uint64_t key = 0;
     return make_session(std::move(on), std::move(ended), {}, true, key);
 }
 
-bool server::impl::add_service(std::shared_ptr<service> s) {
+bool server::impl::add_transport(std::shared_ptr<server_transport> s) {
     std::lock_guard lock(mutex);
     if (stopping) return false;
-    services.push_back(std::move(s));
+    transports.push_back(std::move(s));
     return true;
 }
 
-void server::impl::service_ended(const service* s) {
-    std::shared_ptr<service> ended;  // let go of outside the lock
+void server::impl::transport_ended(const server_transport* s) {
+    std::shared_ptr<server_transport> ended;  // let go of outside the lock
     {
         std::lock_guard lock(mutex);
-        auto at = std::find_if(services.begin(), services.end(), [&](const auto& each) { return each.get() == s; });
-        if (at == services.end()) return;
+        auto at = std::find_if(transports.begin(), transports.end(), [&](const auto& each) { return each.get() == s; });
+        if (at == transports.end()) return;
         ended = std::move(*at);
-        services.erase(at);
+        transports.erase(at);
     }
     check_idle();
 }
@@ -146,7 +145,7 @@ void server::impl::tell(const server_side::server_core& core, const std::functio
 
 void server::impl::session_ended(std::uint64_t key, const connection_end& end) {
     std::shared_ptr<keel::loop> on;
-    std::shared_ptr<server_side::session> ended;
+    std::shared_ptr<server_side::server_session> ended;
     {
         std::lock_guard lock(mutex);
         auto at = sessions.find(key);
@@ -171,7 +170,7 @@ void server::impl::check_idle() {
     if (tell) tell();
 }
 
-void server::impl::tell_list_changed(server_side::list_kind which) {
+void server::impl::tell_list_changed(list_kind which) {
     std::vector<served> all;
     {
         std::lock_guard lock(mutex);
@@ -185,7 +184,7 @@ void server::impl::tell_list_changed(server_side::list_kind which) {
             auto s = weak.lock();
             if (!s || s->closed()) return;
             for (unsigned kind = 0; kind < server_side::list_kinds; ++kind) {
-                if (kinds & (1U << kind)) s->list_changed(static_cast<server_side::list_kind>(kind));
+                if (kinds & (1U << kind)) s->list_changed(static_cast<list_kind>(kind));
             }
         });
     }
@@ -287,11 +286,11 @@ void server::impl::open(const std::shared_ptr<async::epoll_loop>& on, const endp
 void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
     std::vector<std::pair<std::uint64_t, served>> all;
     std::vector<listening> closing;
-    std::vector<std::shared_ptr<service>> serving;
+    std::vector<std::shared_ptr<server_transport>> serving;
     {
         std::lock_guard lock(mutex);
         stopping = true;
-        serving = services;
+        serving = transports;
         all.assign(sessions.begin(), sessions.end());
         closing.swap(listeners);
     }
@@ -368,9 +367,7 @@ server::~server() {
     impl_->finish_if_idle();
 }
 
-namespace {
-using server_side::list_kind;
-}
+namespace {}
 
 void server::add(detail::tool_entry entry) {
     bool replace = entry.about.options.replace;

@@ -7,7 +7,7 @@
 namespace keel::inline KEEL_ABI::http {
 
 /// Told on the connection's loop, from the moment a request was handed over until its answer is complete.
-class answer_watcher {
+class answer_observer {
 public:
     /// Nobody waits for the answer any more. The last call.
     virtual void on_gone() = 0;
@@ -17,7 +17,7 @@ public:
     virtual void on_quiet() = 0;
 
 protected:
-    ~answer_watcher() = default;
+    ~answer_observer() = default;
 };
 
 }  // namespace keel::http
