@@ -186,7 +186,7 @@ void http_connection::contain(F f) {
 }
 
 void http_connection::failed(const char* what) {
-    worker_.shared.server->core->report(log_level::error, std::string("an HTTP request failed: ") + what);
+    worker_.shared.server->core->report(log_level::error, std::string("failed to handle an HTTP request: ") + what);
     if (!answering()) return;
     if (streaming()) return close();
     if (auto told = std::exchange(watcher_, nullptr)) told->on_gone();  // it must not respond any more

@@ -13,7 +13,7 @@ struct http_server::impl {
     template <class F>
     void begin(F open) {
         std::lock_guard lock(mutex);
-        if (begun) throw std::logic_error("keel: http_server::start was called twice");
+        if (begun) throw std::logic_error("keel: http_server::start must not be called twice");
         work->server->begin_serving();
         open();
         begun = true;
@@ -51,7 +51,7 @@ void http_server::request_stop(duration drain) { impl_->work->stop(drain); }
 
 void http_server::stop(duration drain) {
     if (impl_->work->in_own_thread() || impl_->work->server->in_handler()) {
-        throw std::logic_error("keel: http_server::stop was called in a handler, where it would wait for itself");
+        throw std::logic_error("keel: http_server::stop must not be called in a handler (it would wait for itself)");
     }
     impl_->work->stop(drain);
     impl_->work->wait();

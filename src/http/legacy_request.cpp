@@ -34,7 +34,7 @@ void refuse(const legacy_request& r, const unavailable& why, const rpc::request_
 std::string new_id(unsigned worker) {
     constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     unsigned char random[random_bytes];
-    if (RAND_bytes(random, sizeof random) != 1) throw std::runtime_error("no random numbers to be had");
+    if (RAND_bytes(random, sizeof random) != 1) throw std::runtime_error("keel: RAND_bytes failed");
     std::string id;
     for (std::size_t i = 0; i < random_bytes; i += 3) {
         unsigned group = static_cast<unsigned>(random[i] << 16 | random[i + 1] << 8 | random[i + 2]);
@@ -67,7 +67,7 @@ bool check_message(const legacy_request& r, const rpc::message& m, bool in_batch
 bool read_batch(const legacy_request& r, const json::value& body, protocol::revision rev, std::size_t max_batch,
                 std::vector<rpc::message>& out) {
     if (!protocol::has_batches(rev) || body.empty() || body.size() > max_batch) {
-        const char* why = !protocol::has_batches(rev) ? "batches are not part of this protocol revision"
+        const char* why = !protocol::has_batches(rev) ? "batches are not supported in this protocol revision"
                           : body.empty()              ? "empty batch"
                                                       : "batch too large";
         refuse(r, 400, error_code::invalid_request, why);
@@ -92,14 +92,14 @@ void deliver(http_worker& home, const legacy_request& r) {
     if (r.principal) session->session().set_principal(r.principal);
     switch (r.what) {
         case legacy_request::kind::end:
-            session->end("the session was ended by its client");
+            session->end("the client deleted the session");
             return r.answer->respond(200, {}, {});
         case legacy_request::kind::listen: return session->listen(r.last_event_id, r.answer);
         case legacy_request::kind::post: break;
     }
     const limits& bounds = home.shared.server->core->options.limits;
     const json::value* body = r.parsed ? r.parsed : home.document.read(r.body, {.max_depth = bounds.max_depth});
-    if (!body) return refuse(r, 400, error_code::parse, "not JSON");  // it was read once already
+    if (!body) return refuse(r, 400, error_code::parse, "invalid JSON");  // it was read once already
     bool early = !session->session().initialized();  // the transport of 2024-11-05: its handshake comes this way too
     if (early || !body->is_array()) {
         rpc::message m = rpc::classify(*body);
@@ -138,7 +138,8 @@ void hand_over(http_worker& here, const legacy_request& r) {
         try {
             deliver(*home, there);
         } catch (const std::exception& e) {  // a lack of memory ends this request and nothing else (F11)
-            home->shared.server->core->report(log_level::error, std::string("an HTTP request failed: ") + e.what());
+            home->shared.server->core->report(log_level::error,
+                                              std::string("failed to handle an HTTP request: ") + e.what());
             refuse(there, 500, error_code::internal, "internal error", there.id);
         }
         home->flush_dirty();
@@ -171,7 +172,7 @@ void open_session(http_worker& here, const legacy_request& r) {
     auto made = make_session(here, r, m.id, false);
     if (made && made->session().peer().core().room() == 0) {  // F8
         refuse(r, too_many_requests(), m.id);
-        return made->end("there is no room for it");
+        return made->end("too many requests in flight");
     }
     if (made && made->open(m, r.answer)) here.add_session(std::move(made));  // H1: not before it has succeeded
 }

@@ -133,9 +133,8 @@ void legacy_session::listen(std::string_view last_event, std::shared_ptr<exchang
     if (!last_event.empty()) {
         auto from = event_log::read_id(last_event);
         if (!from || !has_ids() || !log_.can_resume(*from) || !find(from->stream)) {  // H16
-            return ex->respond(
-                400, json_type,
-                error_text(error_code::invalid_request, "Last-Event-ID: there is nothing to resume here"));
+            return ex->respond(400, json_type,
+                               error_text(error_code::invalid_request, "Last-Event-ID: unknown or expired event id"));
         }
         return resume(*from, std::move(ex));
     }

@@ -49,9 +49,9 @@ void front_page(http_connection& c, const request& r) {
         "tools "
         "and data to AI applications.</p>\n";
     if (!about.description.empty()) page += "<p>" + escaped(about.description) + "</p>\n";
-    page += "<p>There is nothing to see here for people. Give your client this address:</p>\n<pre>" + url +
-            "</pre>\n<p>For instance:</p>\n<pre>{ \"mcpServers\": { \"" + escaped(about.name) + "\": { \"url\": \"" +
-            url + "\" } } }</pre>\n</html>\n";
+    page += "<p>This is an MCP endpoint. Point an MCP client at this URL:</p>\n<pre>" + url +
+            "</pre>\n<p>Example configuration:</p>\n<pre>{ \"mcpServers\": { \"" + escaped(about.name) +
+            "\": { \"url\": \"" + url + "\" } } }</pre>\n</html>\n";
     c.respond(200, "text/html; charset=utf-8", page,
               "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n"
               "X-Content-Type-Options: nosniff\r\n");
@@ -90,7 +90,7 @@ bool serve_page(http_connection& c, const request& r) {
     bool metrics = !o.metrics_path.empty() && r.path == o.metrics_path;
     if (!front && !health && !metrics) return false;
     if (r.method != "GET" && r.method != "HEAD") {
-        c.respond(405, "text/plain; charset=utf-8", "This can only be read.\n", "Allow: GET, HEAD\r\n");
+        c.respond(405, "text/plain; charset=utf-8", "Method not allowed: use GET or HEAD.\n", "Allow: GET, HEAD\r\n");
     } else if (front) {
         front_page(c, r);
     } else if (health) {

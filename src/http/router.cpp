@@ -68,7 +68,7 @@ bool identify(http_connection& c, const request& r, identity& out) {
     }
     auto name = hook(request_view(r));
     if (!name) {
-        refuse(c, 401, error_code::invalid_request, "who are you?", {}, "WWW-Authenticate: Bearer\r\n");
+        refuse(c, 401, error_code::invalid_request, "authentication required", {}, "WWW-Authenticate: Bearer\r\n");
         return false;
     }
     out.principal = std::make_shared<const std::string>(std::move(*name));
@@ -105,13 +105,13 @@ bool check_modern_request(http_connection& c, const request& r, const rpc::messa
         return false;
     }
     if (!mirrors_once(r, known::mcp_protocol_version, *version)) {
-        return mismatch("the header MCP-Protocol-Version is missing or differs from the body");
+        return mismatch("header mismatch: MCP-Protocol-Version must match the body");
     }
     if (!mirrors_once(r, known::mcp_method, m.method)) {
-        return mismatch("the header Mcp-Method is missing or differs from the body");
+        return mismatch("header mismatch: Mcp-Method must match the method in the body");
     }
     if (auto name = protocol::name_for(m.method, *m.params); name && !mirrors_once(r, known::mcp_name, *name)) {
-        return mismatch("the header Mcp-Name is missing or differs from the body");
+        return mismatch("header mismatch: Mcp-Name must match the name or uri in the body");
     }
     if (*version != protocol::name_of(protocol::latest)) {
         refuse(c, 400, error_code::unsupported_protocol_version, "unsupported protocol version", m.id, {},
@@ -162,7 +162,8 @@ void serve_modern(http_connection& c, const request& r, const rpc::message& m, c
         auto version = (*m.params)["_meta"][protocol::meta_key::protocol_version].if_string();
         if (!version || !mirrors_once(r, known::mcp_protocol_version, *version) ||
             (r.get(known::mcp_method).data() && !mirrors_once(r, known::mcp_method, m.method))) {
-            return refuse(c, 400, error_code::header_mismatch, "the headers differ from the body");
+            return refuse(c, 400, error_code::header_mismatch,
+                          "header mismatch: MCP-Protocol-Version and Mcp-Method must match the body");
         }
         // I5: ids are not unique across clients, so a cancel here says nothing; progress is the server's to send.
         bool heard = m.method != "notifications/cancelled" && m.method != "notifications/progress";
@@ -231,12 +232,12 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
     }
     if (!legacy_revision(c, r, id, rev)) return;
     if (c.worker().shared.options.stateless) {
-        if (!m) return refuse(c, 400, error_code::invalid_request, "batches need a session");
+        if (!m) return refuse(c, 400, error_code::invalid_request, "batches are not supported without a session");
         return serve_stateless(c, *m, rev, who);
     }
     bool named = r.get(known::mcp_session_id).data() != nullptr;
     if (!named && !opening) {
-        return refuse(c, 400, error_code::invalid_request, "not initialized: the header Mcp-Session-Id is missing", id);
+        return refuse(c, 400, error_code::invalid_request, "not initialized: missing header Mcp-Session-Id", id);
     }
     legacy_request out = legacy(c, r, who);
     out.parsed = &body;
@@ -285,7 +286,8 @@ void post(http_connection& c, const request& r, const identity& who) {
     if (body->is_array()) {
         bool modern = named_modern;
         for (const json::value& each : body->items()) modern = modern || has_modern_meta(each);
-        if (modern) return refuse(c, 400, error_code::invalid_request, "this revision has no batches");
+        if (modern)
+            return refuse(c, 400, error_code::invalid_request, "batches are not supported in this protocol revision");
         return serve_legacy(c, r, *body, nullptr, who);
     }
     rpc::message m = rpc::classify(*body);
@@ -294,7 +296,9 @@ void post(http_connection& c, const request& r, const identity& who) {
         return refuse(c, 400, m.code, m.problem, m.id);
     }
     if (m.kind == rpc::message_kind::response) {
-        if (named_modern) return refuse(c, 400, error_code::invalid_request, "a response is not expected here");  // E13
+        if (named_modern)
+            return refuse(c, 400, error_code::invalid_request,
+                          "unexpected response: this protocol revision has no requests to clients");  // E13
         return serve_legacy(c, r, *body, &m, who);
     }
     if (m.params && !m.params->is_object()) {
@@ -329,7 +333,7 @@ void get_or_delete(http_connection& c, const request& r, const identity& who, le
         if (!room_for_stream(c)) return;
     }
     if (!r.get(known::mcp_session_id).data()) {
-        return refuse(c, 400, error_code::invalid_request, "the header Mcp-Session-Id is missing");
+        return refuse(c, 400, error_code::invalid_request, "missing header Mcp-Session-Id");
     }
     legacy_request out = legacy(c, r, who);
     out.what = what;
@@ -392,15 +396,16 @@ void handle(http_connection& c, const request& r) {
     http_server_core& all = c.worker().shared;
     const http_options& o = all.options;
     std::string_view origin = r.get(known::origin);
-    if (origin.data() && r.count(known::origin) > 1) return respond_error(c, 400, "more than one Origin");
+    if (origin.data() && r.count(known::origin) > 1) return respond_error(c, 400, "duplicate Origin header");
     bool health = !o.health_path.empty() && r.path == o.health_path;  // asked by machines, by whatever name they know
     bool as_before = !origin.data() && !r.host.empty() && r.host == c.trusted_host();
     auto verdict = as_before ? origin_check::verdict::fine : all.origins.check(r.host, origin);
     if (verdict == origin_check::verdict::fine && !as_before && !origin.data()) c.trusted_host() = r.host;
     if (verdict != origin_check::verdict::fine && !health) {
         return refuse(c, origin_check::status_of(verdict), error_code::invalid_request,
-                      verdict == origin_check::verdict::bad_origin ? "this Origin is not allowed here"
-                                                                   : "this Host is not served here");
+                      verdict == origin_check::verdict::bad_origin
+                          ? "Origin not allowed: add it to http_options::allow_origins or use --allow-origin"
+                          : "Host not allowed: add it to http_options::allow_hosts or use --allow-host");
     }
     if (origin.data() && !o.allow_origins.empty()) {
         if (r.method == "OPTIONS") {
@@ -422,7 +427,7 @@ void handle(http_connection& c, const request& r) {
         }
     }
     if (serve_page(c, r)) return;
-    c.respond(404, "text/plain; charset=utf-8", "There is nothing here.\n");
+    c.respond(404, "text/plain; charset=utf-8", "Not found.\n");
 }
 
 }  // namespace keel::http

@@ -33,20 +33,22 @@ void server::impl::refuse_in_handler(const char* what) const {
     if (in_handler()) {
         throw std::logic_error(
             std::string("keel: server::") + what +
-            " was called in a handler of this server, where it would wait for itself; use request_stop");
+            " must not be called in a handler of this server (it would wait for itself); use request_stop");
     }
 }
 
 void server::impl::refuse_in_hook(const char* what) const {
     if (hook_thread == std::this_thread::get_id()) {
-        throw std::logic_error(std::string("keel: server::") + what + " was called in a start or stop hook");
+        throw std::logic_error(std::string("keel: server::") + what + " must not be called in a start or stop hook");
     }
 }
 
 void server::impl::refuse_while_serving(const char* what) {
     refuse_in_hook(what);
     std::lock_guard lock(hook_mutex);
-    if (begun) throw std::logic_error(std::string("keel: server::") + what + " was called while serving");
+    if (begun)
+        throw std::logic_error(std::string("keel: server::") + what +
+                               " must not be called while the server is running");
 }
 
 // ---- sessions ----
@@ -59,9 +61,9 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
     {
         std::lock_guard lock(mutex);
         if (stopping) {
-            refusal = "the server is stopping";
+            refusal = "server shutting down";
         } else if (wired >= core->options.max_connections) {
-            refusal = "too many connections are open";
+            refusal = "too many connections (limits::max_connections)";
         } else {
             s = make_session(on, ended, std::move(principal), false, key);
         }
@@ -80,7 +82,7 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
         begin();
     } else if (!on->post(begin)) {
         connection_end gone;
-        gone.cause = "the loop has ended";
+        gone.cause = "the event loop has ended";
         session_ended(key, gone);
         tell(*core, ended, gone);
     }
@@ -139,7 +141,7 @@ void server::impl::tell(const server_side::server_core& core, const std::functio
     try {
         ended(end);
     } catch (const std::exception& e) {
-        core.log(log_level::error, std::string("the callback for the end of a connection failed: ") + e.what());
+        core.log(log_level::error, std::string("the callback for a closed connection threw: ") + e.what());
     }
 }
 
@@ -234,9 +236,9 @@ void server::impl::finish() {
         try {
             hook();
         } catch (const std::exception& e) {
-            core->log(log_level::error, std::string("a stop hook failed: ") + e.what());
+            core->log(log_level::error, std::string("an on_stop hook threw: ") + e.what());
         } catch (...) {  // anything may be thrown; its text cannot be known
-            core->log(log_level::error, "a stop hook failed");
+            core->log(log_level::error, "an on_stop hook threw an exception that is not a std::exception");
         }
     }
     auto states = core->set_states(nullptr);
@@ -305,7 +307,7 @@ void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
         } else if (!each.loop->post(close)) {
             // A loop of the caller's that is no more: nobody else will tell us that its sessions are over.
             connection_end gone;
-            gone.cause = "the loop has ended";
+            gone.cause = "the event loop has ended";
             lost_some = true;
             session_ended(key, gone);
         }
@@ -467,7 +469,7 @@ void server::on_stop(std::function<void()> f) {
 
 void server::use(middleware m) {
     impl_->refuse_while_serving("use");
-    if (!m) throw std::invalid_argument("keel: a middleware is empty");
+    if (!m) throw std::invalid_argument("keel: server::use: the middleware is empty");
     impl_->core->around.push_back(std::move(m));
 }
 
@@ -517,7 +519,7 @@ void server::start(endpoint where) {
         opened->set_value(std::move(failed));
     });
     opened.reset();  // if the loop ends first, the promise is broken, and that is what the caller hears
-    if (!posted) throw std::runtime_error("keel: the server was stopped while it started");
+    if (!posted) throw std::runtime_error("keel: the server was stopped while it was starting");
     start_failure failed = future.get();
     if (failed.code) throw std::system_error(failed.code, failed.without_code());
     if (!failed.what.empty()) throw std::runtime_error(failed.what);

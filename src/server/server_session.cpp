@@ -69,7 +69,7 @@ void server_session::on_report(std::string_view text) {
     if (now - reports_since_ >= std::chrono::seconds(1)) {
         if (reports_ > reports_per_second) {
             server_->log(log_level::warning,
-                         std::to_string(reports_ - reports_per_second) + " further messages left out");
+                         std::to_string(reports_ - reports_per_second) + " further messages suppressed");
         }
         reports_since_ = now;
         reports_ = 0;
@@ -82,7 +82,7 @@ void server_session::on_closed(std::string_view cause, std::size_t abandoned) {
     keep_alive_.end();
     take_totals();
     server_->totals.abandoned += abandoned;
-    if (!cause.empty()) server_->log(log_level::info, "connection ended: " + std::string(cause));
+    if (!cause.empty()) server_->log(log_level::info, "connection closed: " + std::string(cause));
     if (abandoned > 0) {
         server_->log(log_level::error, std::to_string(abandoned) + " handlers did not stop in time and were abandoned");
     }

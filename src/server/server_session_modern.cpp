@@ -19,8 +19,10 @@ void server_session::on_modern(rpc::serial id, std::string_view method, const js
         return refuse_version(id, "unsupported protocol version", *version);
     }
     if (era_ == era::legacy) {
-        return refuse_version(
-            id, "this connection was opened with " + std::string(protocol::name_of(client_->revision)), *version);
+        return refuse_version(id,
+                              "this connection was initialized with protocol version " +
+                                  std::string(protocol::name_of(client_->revision)),
+                              *version);
     }
     // A probe decides nothing: the client may still turn to initialize.
     if (method != "server/discover") era_ = era::modern;

@@ -259,7 +259,7 @@ task<json::value> go_on(std::shared_ptr<journey> j, std::size_t next, request_ca
     if (next < j->server->around.size()) {
         auto called = std::make_shared<bool>(false);
         next_handler rest = [j, next, called](request_call& c) {
-            if (std::exchange(*called, true)) throw std::logic_error("keel: a middleware called `next` twice");
+            if (std::exchange(*called, true)) throw std::logic_error("keel: a middleware called next() twice");
             return go_on(j, next + 1, c);
         };
         co_return co_await j->server->around[next](call, std::move(rest));
@@ -284,7 +284,7 @@ task<std::string> travel(std::shared_ptr<journey> j, context ctx, json::value pa
     std::exception_ptr failed;
     try {
         json::value result = co_await go_on(j, 0, call);
-        if (!result.is_object()) throw detail::bad_result("a middleware gave a result that is not an object");
+        if (!result.is_object()) throw detail::bad_result("the result of a middleware is not an object");
         if (protocol::is_modern(j->how.rev)) complete_result(result, *j->server);
         std::string text;
         if (!json::write(text, result)) detail::throw_unexpressible();

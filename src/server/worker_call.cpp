@@ -71,7 +71,7 @@ void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::
             // A function that ends its own thread: the client is told, then the thread goes.
             outcome.what = rpc::handler_outcome::kind::failure;
             outcome.error = {error_code::internal, "internal error", {}};
-            outcome.log = "the handler's thread was ended";
+            outcome.log = "the handler ended its thread";
             promised->tell(std::move(outcome));
             throw;
         }

@@ -87,7 +87,7 @@ TEST_CASE("a log function may ask the server how it is") {
     std::string refused;
     s.serve(loop, std::move(second), [&](const keel::connection_end& e) { refused = e.cause; });
     CHECK(asked.get_future().get() == 1);
-    CHECK(refused == "refused: too many connections are open");
+    CHECK(refused == "refused: too many connections (limits::max_connections)");
     s.request_stop();
     on.until([&] { return s.health().connections == 0; });
 }
