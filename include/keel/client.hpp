@@ -34,8 +34,6 @@
 
 namespace keel::inline KEEL_ABI {
 
-enum class list_kind : unsigned char { tools, prompts, resources };
-
 /// The protocol revisions that a client uses.
 enum class protocol_mode : unsigned char {
     automatic,  // probes the server: 2026-07-28 if it supports that, else the newest common revision

@@ -17,6 +17,9 @@ namespace keel::inline KEEL_ABI {
 
 enum class role : unsigned char { user, assistant };
 
+/// The lists of a server that have change notifications. Resource templates belong to `resources`.
+enum class list_kind : unsigned char { tools, resources, prompts };
+
 enum class icon_theme : unsigned char { any, light, dark };
 
 /// An icon for user interfaces. `source` is an https: or data: URI.

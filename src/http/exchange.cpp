@@ -1,11 +1,11 @@
 #include "http/exchange.hpp"
 
 #include "http/http_connection.hpp"
-#include "http/service.hpp"
+#include "http/http_server_core.hpp"
 
 namespace keel::inline KEEL_ABI::http {
 
-exchange::exchange(http_connection& c) : loop_(c.lane().loop), connection_(&c) {}
+exchange::exchange(http_connection& c) : loop_(c.worker().loop), connection_(&c) {}
 
 template <class F>
 void exchange::tell_user(F f) {
@@ -51,7 +51,7 @@ void exchange::on_connection(F f) {
         if (http_connection* c = self->connection_) {
             auto keep = c->shared_from_this();
             f(*c);
-            c->lane().flush_dirty();
+            c->worker().flush_dirty();
         }
         self->note_waiting();
     });

@@ -2,7 +2,7 @@
 
 // The answer to one HTTP request, given by a session that may live on another loop than the connection.
 
-#include "http/answer_watcher.hpp"
+#include "http/answer_observer.hpp"
 
 #include <keel/loop.hpp>
 
@@ -30,7 +30,7 @@ protected:
 
 /// Shared by the connection and the session, which end at different times. What is said after either has gone vanishes.
 /// Everything but `attach` from any loop: what comes from another one is posted, in order.
-class exchange final : public answer_watcher, public std::enable_shared_from_this<exchange> {
+class exchange final : public answer_observer, public std::enable_shared_from_this<exchange> {
 public:
     /// On the connection's loop, for the request it has just read.
     explicit exchange(http_connection& c);

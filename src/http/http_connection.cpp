@@ -1,8 +1,8 @@
 #include "http/http_connection.hpp"
 
-#include "http/modern_side.hpp"
+#include "http/http_server_core.hpp"
 #include "http/router.hpp"
-#include "http/service.hpp"
+#include "http/stateless_handler.hpp"
 
 #include <cxxabi.h>
 
@@ -10,7 +10,7 @@ namespace keel::inline KEEL_ABI::http {
 
 namespace {
 
-http1_limits limits_of(const service& s) {
+http1_limits limits_of(const http_server_core& s) {
     const http_limits& http = s.options.limits;
     const limits& all = s.server->core->options.limits;
     return {.reader = {.max_head = http.max_head, .max_headers = http.max_headers, .max_body = http.max_body},
@@ -24,12 +24,12 @@ http1_limits limits_of(const service& s) {
 
 }  // namespace
 
-http_connection::http_connection(keel::http::lane& l, std::unique_ptr<connection> wire)
-    : lane_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now()) {}
+http_connection::http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire)
+    : worker_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now()) {}
 
 http_connection::~http_connection() = default;
 
-time_point http_connection::now() const noexcept { return lane_.coarse_now(); }
+time_point http_connection::now() const noexcept { return worker_.coarse_now(); }
 
 void http_connection::start() { wire_->start(*this); }
 
@@ -39,20 +39,20 @@ void http_connection::on_input(std::string_view bytes) {
     auto self = shared_from_this();
     core_.on_input(bytes);
     run();
-    lane_.flush_dirty();
+    worker_.flush_dirty();
 }
 
 void http_connection::on_continue() {
     core_.on_continue();
     run();
-    lane_.flush_dirty();
+    worker_.flush_dirty();
 }
 
 void http_connection::on_writable() {
     auto self = shared_from_this();
     core_.on_writable();
     run();
-    lane_.flush_dirty();
+    worker_.flush_dirty();
 }
 
 void http_connection::on_input_end() {
@@ -81,7 +81,7 @@ void http_connection::stop(duration drain) {
 void http_connection::retire() {
     auto self = shared_from_this();
     core_.retire();
-    if (plan_ == write_plan::none) run();  // else the lane or the caller of run() does it
+    if (plan_ == write_plan::none) run();  // else the worker or the caller of run() does it
 }
 
 void http_connection::close() {
@@ -93,7 +93,7 @@ void http_connection::close() {
 void http_connection::flush() {
     if (plan_ != write_plan::none || core_.closed()) return;
     plan_ = write_plan::listed;
-    lane_.add_dirty(shared_from_this());
+    worker_.add_dirty(shared_from_this());
 }
 
 void http_connection::write_dirty() {
@@ -118,7 +118,7 @@ void http_connection::carry_out(http1_core::action what) {
     switch (what) {
         case action::none: break;
         case action::dispatch:
-            lane_.count_request();
+            worker_.count_request();
             contain([this] { handle(*this, core_.current()); });
             break;
         case action::refuse:
@@ -134,7 +134,7 @@ void http_connection::carry_out(http1_core::action what) {
         case action::pause_input: wire_->pause(); break;
         case action::resume_input: on_wire([this] { wire_->resume(); }); break;
         case action::continue_later:
-            lane_.loop->post([weak = weak_from_this()] {
+            worker_.loop->post([weak = weak_from_this()] {
                 if (auto self = weak.lock()) self->on_continue();
             });
             break;
@@ -156,7 +156,7 @@ void http_connection::carry_out(http1_core::action what) {
             stream_count_.close();
             close_sides();
             wire_->close();
-            lane_.remove(this);
+            worker_.remove(this);
             break;
     }
 }
@@ -186,7 +186,7 @@ void http_connection::contain(F f) {
 }
 
 void http_connection::failed(const char* what) {
-    lane_.shared.server->core->report(log_level::error, std::string("an HTTP request failed: ") + what);
+    worker_.shared.server->core->report(log_level::error, std::string("failed to handle an HTTP request: ") + what);
     if (!answering()) return;
     if (streaming()) return close();
     if (auto told = std::exchange(watcher_, nullptr)) told->on_gone();  // it must not respond any more
@@ -202,7 +202,7 @@ void http_connection::close_sides() {
 
 // ---- the response ----
 
-void http_connection::expect_answer(std::shared_ptr<answer_watcher> from) noexcept {
+void http_connection::expect_answer(std::shared_ptr<answer_observer> from) noexcept {
     using responder = http1_core::responder;
     // A half-close of a client of 2026-07-28 cancels its request (HTTP-11); for older clients it has no meaning.
     const bool modern = modern_ && from == modern_;
@@ -211,8 +211,8 @@ void http_connection::expect_answer(std::shared_ptr<answer_watcher> from) noexce
 }
 
 void http_connection::prepare_response(int status) {
-    if (status >= 400) lane_.shared.counters.refused.fetch_add(1, std::memory_order_relaxed);
-    if (lane_.stopping()) core_.retire();
+    if (status >= 400) worker_.shared.counters.refused.fetch_add(1, std::memory_order_relaxed);
+    if (worker_.stopping()) core_.retire();
 }
 
 void http_connection::response_completed() {
@@ -225,14 +225,14 @@ void http_connection::respond(int status, std::string_view content_type, std::st
                               std::string_view headers) {
     if (!answering()) return;
     prepare_response(status);
-    core_.respond(status, content_type, body, {lane_.date_line(), headers, common_headers_}, now());
+    core_.respond(status, content_type, body, {worker_.date_line(), headers, common_headers_}, now());
     response_completed();
 }
 
 std::string& http_connection::begin_json(int status, std::string_view headers) {
     prepare_response(status);
-    if (headers.empty() && common_headers_.empty()) return core_.begin_json(status, lane_.date_line());
-    std::string lines(lane_.date_line());
+    if (headers.empty() && common_headers_.empty()) return core_.begin_json(status, worker_.date_line());
+    std::string lines(worker_.date_line());
     lines += headers;
     lines += common_headers_;
     return core_.begin_json(status, lines);
@@ -245,8 +245,8 @@ void http_connection::end_json() {
 
 void http_connection::open_stream(std::string_view headers) {
     prepare_response(200);
-    core_.open_stream({lane_.date_line(), headers, common_headers_});
-    stream_count_.open(lane_.shared.counters.streams);
+    core_.open_stream({worker_.date_line(), headers, common_headers_});
+    stream_count_.open(worker_.shared.counters.streams);
     flush();
 }
 

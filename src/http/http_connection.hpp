@@ -2,7 +2,7 @@
 
 // The driver of http1_core: one HTTP connection with its socket and the objects that answer its requests.
 
-#include "http/answer_watcher.hpp"
+#include "http/answer_observer.hpp"
 #include "http/http1_core.hpp"
 
 #include <keel/connection.hpp>
@@ -16,8 +16,8 @@
 
 namespace keel::inline KEEL_ABI::http {
 
-class lane;
-class modern_side;
+class http_worker;
+class stateless_handler;
 
 /// Counts an open event stream in the metrics until it is closed or destroyed.
 class open_stream_count {
@@ -40,10 +40,10 @@ private:
 };
 
 /// Feeds http1_core with events and carries out its actions; router.cpp answers the requests. The core decides
-/// everything else. Lives on its lane's loop; owned by the lane.
+/// everything else. Lives on its worker's loop; owned by the worker.
 class http_connection final : public std::enable_shared_from_this<http_connection>, private connection::listener {
 public:
-    http_connection(keel::http::lane& l, std::unique_ptr<connection> wire);
+    http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire);
     ~http_connection();
 
     void start();
@@ -59,7 +59,7 @@ public:
     // ---- the response to the current request ----
 
     /// `from` completes the response later. It is kept until then, and told what happens to the client.
-    void expect_answer(std::shared_ptr<answer_watcher> from) noexcept;
+    void expect_answer(std::shared_ptr<answer_observer> from) noexcept;
     bool answering() const noexcept { return core_.answering(); }
     bool streaming() const noexcept { return core_.streaming(); }
 
@@ -81,11 +81,11 @@ public:
     void flush();
     void write_dirty();
 
-    keel::http::lane& lane() noexcept { return lane_; }
+    keel::http::http_worker& worker() noexcept { return worker_; }
     const request& current() const noexcept { return core_.current(); }
     /// Serves requests of 2026-07-28 on this connection; null until the first one.
-    std::shared_ptr<modern_side>& modern() noexcept { return modern_; }
-    std::shared_ptr<modern_side>& stateless() noexcept { return stateless_; }
+    std::shared_ptr<stateless_handler>& modern() noexcept { return modern_; }
+    std::shared_ptr<stateless_handler>& stateless() noexcept { return stateless_; }
     /// The last Host header that was accepted: requests on one connection usually repeat it.
     std::string& trusted_host() noexcept { return trusted_host_; }
     /// Header lines for every response to the current request (CORS).
@@ -95,7 +95,7 @@ private:
     /// Where the queued output is going to be written.
     enum class write_plan : unsigned char {
         none,
-        listed,   // the lane calls write_dirty() at the end of the turn
+        listed,   // the worker calls write_dirty() at the end of the turn
         running,  // run() is on the stack and writes before it returns
     };
 
@@ -117,12 +117,12 @@ private:
     void response_completed();
     time_point now() const noexcept;
 
-    keel::http::lane& lane_;
+    keel::http::http_worker& worker_;
     std::unique_ptr<connection> wire_;
     http1_core core_;
-    std::shared_ptr<answer_watcher> watcher_;  // null unless the core has a responder
-    std::shared_ptr<modern_side> modern_;
-    std::shared_ptr<modern_side> stateless_;
+    std::shared_ptr<answer_observer> watcher_;  // null unless the core has a responder
+    std::shared_ptr<stateless_handler> modern_;
+    std::shared_ptr<stateless_handler> stateless_;
     std::string common_headers_;
     std::string trusted_host_;
     open_stream_count stream_count_;

@@ -1,4 +1,4 @@
-#include "http/service.hpp"
+#include "http/http_server_core.hpp"
 
 #include <keel/http_server.hpp>
 
@@ -7,23 +7,23 @@
 namespace keel::inline KEEL_ABI {
 
 struct http_server::impl {
-    impl(server& s, http_options o) : work(std::make_shared<http::service>(s, std::move(o))) {}
+    impl(server& s, http_options o) : work(std::make_shared<http::http_server_core>(s, std::move(o))) {}
 
     /// Once: a service that has ended does not begin again. One that could not begin may be tried again.
     template <class F>
     void begin(F open) {
         std::lock_guard lock(mutex);
-        if (begun) throw std::logic_error("keel: http_server::start was called twice");
+        if (begun) throw std::logic_error("keel: http_server::start must not be called twice");
         work->server->begin_serving();
         open();
         begun = true;
     }
-    unsigned lanes() const {
+    unsigned workers() const {
         unsigned n = work->options.threads;
         return n > 0 ? n : std::max(1U, std::thread::hardware_concurrency());
     }
 
-    std::shared_ptr<http::service> work;
+    std::shared_ptr<http::http_server_core> work;
     std::mutex mutex;
     bool begun = false;
 };
@@ -38,11 +38,11 @@ http_server::~http_server() {
 }
 
 void http_server::start(const std::string& address) {
-    impl_->begin([&] { impl_->work->open_in_background(address, impl_->lanes()); });
+    impl_->begin([&] { impl_->work->open_in_background(address, impl_->workers()); });
 }
 
 void http_server::start(const std::string& address, std::shared_ptr<loop> on) {
-    impl_->begin([&] { impl_->work->open(address, std::move(on), impl_->lanes()); });
+    impl_->begin([&] { impl_->work->open(address, std::move(on), impl_->workers()); });
 }
 
 std::string http_server::url() const { return impl_->work->url(); }
@@ -51,7 +51,7 @@ void http_server::request_stop(duration drain) { impl_->work->stop(drain); }
 
 void http_server::stop(duration drain) {
     if (impl_->work->in_own_thread() || impl_->work->server->in_handler()) {
-        throw std::logic_error("keel: http_server::stop was called in a handler, where it would wait for itself");
+        throw std::logic_error("keel: http_server::stop must not be called in a handler (it would wait for itself)");
     }
     impl_->work->stop(drain);
     impl_->work->wait();

@@ -1,7 +1,8 @@
 #include "http/legacy_request.hpp"
 
+#include "http/http_server_core.hpp"
 #include "http/legacy_session.hpp"
-#include "http/service.hpp"
+#include "http/unavailable.hpp"
 
 #include <openssl/rand.h>
 
@@ -23,26 +24,32 @@ void refuse(const legacy_request& r, int status, int code, std::string_view mess
     r.answer->respond(status, json_type, text, headers);
 }
 
-/// Unguessable, and it says on which lane the session lives: nobody has to look it up in a place shared by all.
-std::string new_id(unsigned lane) {
+void refuse(const legacy_request& r, const unavailable& why, const rpc::request_id& id) {
+    std::string text;
+    rpc::write_error(text, id, why.error);
+    r.answer->respond(why.status, json_type, text, why.headers);
+}
+
+/// Unguessable, and it says on which worker the session lives: nobody has to look it up in a place shared by all.
+std::string new_id(unsigned worker) {
     constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     unsigned char random[random_bytes];
-    if (RAND_bytes(random, sizeof random) != 1) throw std::runtime_error("no random numbers to be had");
+    if (RAND_bytes(random, sizeof random) != 1) throw std::runtime_error("keel: RAND_bytes failed");
     std::string id;
     for (std::size_t i = 0; i < random_bytes; i += 3) {
         unsigned group = static_cast<unsigned>(random[i] << 16 | random[i + 1] << 8 | random[i + 2]);
         for (int shift = 18; shift >= 0; shift -= 6) id += digits[(group >> shift) & 63];
     }
-    return id + '.' + std::to_string(lane);
+    return id + '.' + std::to_string(worker);
 }
 
-lane* lane_named(service& all, std::string_view id) {
+http_worker* worker_named(http_server_core& all, std::string_view id) {
     std::size_t dot = id.rfind('.');
     if (dot == std::string_view::npos) return nullptr;
     std::size_t index = 0;
     auto [end, problem] = std::from_chars(id.data() + dot + 1, id.data() + id.size(), index);
-    if (problem != std::errc() || end != id.data() + id.size() || index >= all.lanes()) return nullptr;
-    return &all.lane_of(static_cast<unsigned>(index));
+    if (problem != std::errc() || end != id.data() + id.size() || index >= all.workers()) return nullptr;
+    return &all.worker_of(static_cast<unsigned>(index));
 }
 
 /// False: it was refused.
@@ -60,7 +67,7 @@ bool check_message(const legacy_request& r, const rpc::message& m, bool in_batch
 bool read_batch(const legacy_request& r, const json::value& body, protocol::revision rev, std::size_t max_batch,
                 std::vector<rpc::message>& out) {
     if (!protocol::has_batches(rev) || body.empty() || body.size() > max_batch) {
-        const char* why = !protocol::has_batches(rev) ? "batches are not part of this protocol revision"
+        const char* why = !protocol::has_batches(rev) ? "batches are not supported in this protocol revision"
                           : body.empty()              ? "empty batch"
                                                       : "batch too large";
         refuse(r, 400, error_code::invalid_request, why);
@@ -73,26 +80,26 @@ bool read_batch(const legacy_request& r, const json::value& body, protocol::revi
     return true;
 }
 
-/// On the session's lane.
-void deliver(lane& home, const legacy_request& r) {
+/// On the session's worker.
+void deliver(http_worker& home, const legacy_request& r) {
     auto session = home.find_session(r.session_id);
     if (!session || session->ended() || !session->belongs_to(r.credential)) {
         return refuse(r, 404, session_not_found, "session not found", r.id);
     }
     // New work is refused; answers to what was asked, and cancels, still help to end what runs.
     bool new_work = r.what == legacy_request::kind::listen || r.id.present();
-    if (home.stopping() && new_work) return refuse(r, 503, error_code::internal, "server shutting down", r.id);
+    if (home.stopping() && new_work) return refuse(r, shutting_down(), r.id);
     if (r.principal) session->session().set_principal(r.principal);
     switch (r.what) {
         case legacy_request::kind::end:
-            session->end("the session was ended by its client");
+            session->end("the client deleted the session");
             return r.answer->respond(200, {}, {});
         case legacy_request::kind::listen: return session->listen(r.last_event_id, r.answer);
         case legacy_request::kind::post: break;
     }
     const limits& bounds = home.shared.server->core->options.limits;
     const json::value* body = r.parsed ? r.parsed : home.document.read(r.body, {.max_depth = bounds.max_depth});
-    if (!body) return refuse(r, 400, error_code::parse, "not JSON");  // it was read once already
+    if (!body) return refuse(r, 400, error_code::parse, "invalid JSON");  // it was read once already
     bool early = !session->session().initialized();  // the transport of 2024-11-05: its handshake comes this way too
     if (early || !body->is_array()) {
         rpc::message m = rpc::classify(*body);
@@ -107,8 +114,8 @@ void deliver(lane& home, const legacy_request& r) {
 
 }  // namespace
 
-void hand_over(lane& here, const legacy_request& r) {
-    lane* home = lane_named(here.shared, r.session_id);
+void hand_over(http_worker& here, const legacy_request& r) {
+    http_worker* home = worker_named(here.shared, r.session_id);
     if (!home) return refuse(r, 404, session_not_found, "session not found", r.id);
     if (home == &here) return deliver(here, r);
     // What the request points to is gone when the other loop gets to it.
@@ -131,27 +138,28 @@ void hand_over(lane& here, const legacy_request& r) {
         try {
             deliver(*home, there);
         } catch (const std::exception& e) {  // a lack of memory ends this request and nothing else (F11)
-            home->shared.server->core->report(log_level::error, std::string("an HTTP request failed: ") + e.what());
+            home->shared.server->core->report(log_level::error,
+                                              std::string("failed to handle an HTTP request: ") + e.what());
             refuse(there, 500, error_code::internal, "internal error", there.id);
         }
         home->flush_dirty();
     });
-    if (!posted) refuse(r, 503, error_code::internal, "server shutting down", r.id);
+    if (!posted) refuse(r, shutting_down(), r.id);
 }
 
 namespace {
 
-std::shared_ptr<legacy_session> make_session(lane& here, const legacy_request& r, const rpc::request_id& id,
+std::shared_ptr<legacy_session> make_session(http_worker& here, const legacy_request& r, const rpc::request_id& id,
                                              bool one_stream) {
-    service& all = here.shared;
+    http_server_core& all = here.shared;
     std::shared_ptr<legacy_session> made;
     if (here.stopping()) {
-        refuse(r, 503, error_code::internal, "server shutting down", id);
+        refuse(r, shutting_down(), id);
     } else if (all.counters.sessions.load() >= all.options.limits.max_sessions) {
-        refuse(r, 503, error_code::internal, "too many sessions are open", id, "Retry-After: 10\r\n");
+        refuse(r, too_many_sessions(), id);
     } else {
         made = legacy_session::create(here, new_id(here.index), std::string(r.credential), one_stream);
-        if (!made) refuse(r, 503, error_code::internal, "server shutting down", id);
+        if (!made) refuse(r, shutting_down(), id);
         else if (r.principal) made->session().set_principal(r.principal);
     }
     return made;
@@ -159,17 +167,17 @@ std::shared_ptr<legacy_session> make_session(lane& here, const legacy_request& r
 
 }  // namespace
 
-void open_session(lane& here, const legacy_request& r) {
+void open_session(http_worker& here, const legacy_request& r) {
     rpc::message m = rpc::classify(*r.parsed);
     auto made = make_session(here, r, m.id, false);
     if (made && made->session().peer().core().room() == 0) {  // F8
-        refuse(r, 503, error_code::internal, "too many requests in flight", m.id, "Retry-After: 1\r\n");
-        return made->end("there is no room for it");
+        refuse(r, too_many_requests(), m.id);
+        return made->end("too many requests in flight");
     }
     if (made && made->open(m, r.answer)) here.add_session(std::move(made));  // H1: not before it has succeeded
 }
 
-void open_old_session(lane& here, const legacy_request& r) {
+void open_old_session(http_worker& here, const legacy_request& r) {
     auto made = make_session(here, r, {}, true);
     if (!made) return;
     here.add_session(made);

@@ -13,8 +13,8 @@
 
 namespace keel::inline KEEL_ABI::http {
 
-class lane;
-class service;
+class http_worker;
+class http_server_core;
 
 struct legacy_request {
     enum class kind : unsigned char { post, listen, end };
@@ -29,11 +29,11 @@ struct legacy_request {
     std::shared_ptr<exchange> answer = {};
 };
 
-/// Hands it to the session's lane; 404 when there is none. `here` is the lane of the connection.
-void hand_over(lane& here, const legacy_request& r);
-/// The first message: makes a session on this lane, if all goes well.
-void open_session(lane& here, const legacy_request& r);
+/// Hands it to the session's worker; 404 when there is none. `here` is the worker of the connection.
+void hand_over(http_worker& here, const legacy_request& r);
+/// The first message: makes a session on this worker, if all goes well.
+void open_session(http_worker& here, const legacy_request& r);
 /// The same for the transport of 2024-11-05, whose session begins with its stream.
-void open_old_session(lane& here, const legacy_request& r);
+void open_old_session(http_worker& here, const legacy_request& r);
 
 }  // namespace keel::http

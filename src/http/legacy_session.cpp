@@ -1,8 +1,9 @@
 #include "http/legacy_session.hpp"
 
 #include "async/release_later.hpp"
-#include "http/service.hpp"
+#include "http/http_server_core.hpp"
 #include "http/sse_writer.hpp"
+#include "http/unavailable.hpp"
 
 #include <keel/error.hpp>
 
@@ -21,25 +22,31 @@ constexpr stream_id no_stream = 0;
 constexpr std::size_t most_idle_streams = 4;  // H12
 constexpr int session_not_found = -32001;     // what other servers of these revisions say
 
-std::string error_text(int code, std::string_view message, const rpc::request_id& id = {}, json::value data = {}) {
+std::string error_text(int code, std::string_view message, const rpc::request_id& id = {}) {
     std::string text;
-    rpc::write_error(text, id, {code, std::string(message), std::move(data)});
+    rpc::write_error(text, id, {code, std::string(message), {}});
     return text;
+}
+
+void refuse(exchange& ex, const unavailable& why, const rpc::request_id& id) {
+    std::string text;
+    rpc::write_error(text, id, why.error);
+    ex.respond(why.status, json_type, text, why.headers);
 }
 
 }  // namespace
 
-legacy_session::legacy_session(lane& l, std::string id, std::string credential, bool one_stream)
-    : lane_(l), id_(std::move(id)), credential_(std::move(credential)), one_stream_(one_stream),
+legacy_session::legacy_session(http_worker& l, std::string id, std::string credential, bool one_stream)
+    : worker_(l), id_(std::move(id)), credential_(std::move(credential)), one_stream_(one_stream),
       log_(l.shared.options.limits.max_events, l.shared.options.limits.max_event_bytes), used_(l.coarse_now()) {}
 
-std::shared_ptr<legacy_session> legacy_session::create(lane& l, std::string id, std::string credential,
+std::shared_ptr<legacy_session> legacy_session::create(http_worker& l, std::string id, std::string credential,
                                                        bool one_stream) {
     auto made = std::make_shared<legacy_session>(l, std::move(id), std::move(credential), one_stream);
     // Held by the server's session until it has ended: it speaks through us.
     made->session_ = l.shared.server->attach(l.loop, [made](const connection_end&) {
         made->on_session_ended();
-        detail::release_later(*made->lane_.loop, made);  // its peer uses us until this turn is over
+        detail::release_later(*made->worker_.loop, made);  // its peer uses us until this turn is over
     });
     if (!made->session_) return nullptr;
     l.hold();
@@ -48,7 +55,7 @@ std::shared_ptr<legacy_session> legacy_session::create(lane& l, std::string id, 
     return made;
 }
 
-void legacy_session::touch() noexcept { used_ = lane_.coarse_now(); }
+void legacy_session::touch() noexcept { used_ = worker_.coarse_now(); }
 
 bool legacy_session::has_ids() const noexcept {
     return log_.keeps_any() && !one_stream_ && session_ && session_->initialized();
@@ -72,8 +79,8 @@ bool legacy_session::open(const rpc::message& message, std::shared_ptr<exchange>
     stream& s = streams_[on];
     s.at = std::move(ex);
     s.unanswered = 1;
-    s.json_only = lane_.shared.options.answers == answer_form::json;
-    s.at->attach(weak_from_this(), lane_.loop, on);
+    s.json_only = worker_.shared.options.answers == answer_form::json;
+    s.at->attach(weak_from_this(), worker_.loop, on);
     session_->peer().receive(message, on);
     opening_ = false;
     if (session_ && session_->initialized()) return true;
@@ -97,16 +104,11 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
         }
     }
     if (requests > 0 && core.closing()) {
-        return ex->respond(503, json_type,
-                           error_text(error_code::internal, "server shutting down", messages.front().id));
+        return refuse(*ex, shutting_down(), messages.front().id);
     }
     bool only_pings = messages.size() == 1 && messages[0].method == "ping";  // A12
     if (requests > core.room() && !only_pings) {                             // F8
-        return ex->respond(503, json_type,
-                           error_text(error_code::internal, "too many requests in flight",
-                                      messages.size() == 1 ? messages[0].id : rpc::request_id(),
-                                      json::object({{"reason", "overloaded"}})),
-                           "Retry-After: 1\r\n");
+        return refuse(*ex, too_many_requests(), messages.size() == 1 ? messages[0].id : rpc::request_id());
     }
     stream_id on = no_stream;
     if (requests > 0 && !one_stream_) {
@@ -116,9 +118,9 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
         s.unanswered = requests;
         if (messages.size() == 1) s.id = messages[0].id;
         s.batch = batch;
-        s.json_only = lane_.shared.options.answers == answer_form::json;
-        ex->attach(weak_from_this(), lane_.loop, on);
-        if (lane_.shared.options.answers == answer_form::events) open_stream(on, s);
+        s.json_only = worker_.shared.options.answers == answer_form::json;
+        ex->attach(weak_from_this(), worker_.loop, on);
+        if (worker_.shared.options.answers == answer_form::events) open_stream(on, s);
     }
     for (const rpc::message& m : messages) session->peer().receive(m, on);
     if (on == no_stream) ex->respond(202, {}, {});
@@ -131,9 +133,8 @@ void legacy_session::listen(std::string_view last_event, std::shared_ptr<exchang
     if (!last_event.empty()) {
         auto from = event_log::read_id(last_event);
         if (!from || !has_ids() || !log_.can_resume(*from) || !find(from->stream)) {  // H16
-            return ex->respond(
-                400, json_type,
-                error_text(error_code::invalid_request, "Last-Event-ID: there is nothing to resume here"));
+            return ex->respond(400, json_type,
+                               error_text(error_code::invalid_request, "Last-Event-ID: unknown or expired event id"));
         }
         return resume(*from, std::move(ex));
     }
@@ -141,10 +142,10 @@ void legacy_session::listen(std::string_view last_event, std::shared_ptr<exchang
     stream& s = streams_[on];
     s.general = true;
     s.at = std::move(ex);
-    s.at->attach(weak_from_this(), lane_.loop, on);
+    s.at->attach(weak_from_this(), worker_.loop, on);
     be_newest(on);
     open_stream(on, s);
-    lane_.flush_dirty();
+    worker_.flush_dirty();
 }
 
 // The newest hears; older ones stay, and are silent (H12). Those that nobody listens to can be fetched for a while.
@@ -169,20 +170,20 @@ void legacy_session::listen_old(std::string_view message_path, std::shared_ptr<e
     stream& s = streams_[general_];
     s.general = true;
     s.at = std::move(ex);
-    s.at->attach(weak_from_this(), lane_.loop, general_);
+    s.at->attach(weak_from_this(), worker_.loop, general_);
     s.at->open_stream({});
     s.open = true;
     events_.clear();
     append_event(events_, {}, "endpoint", std::string(message_path) + "?sessionId=" + id_);
     s.at->send(events_);
-    lane_.flush_dirty();
+    worker_.flush_dirty();
 }
 
 void legacy_session::resume(const event_log::position& from, std::shared_ptr<exchange> ex) {
     stream& s = *find(from.stream);
     if (s.at) s.at->end_stream();  // H11: we only believed that it was alive
     s.at = std::move(ex);
-    s.at->attach(weak_from_this(), lane_.loop, from.stream);
+    s.at->attach(weak_from_this(), worker_.loop, from.stream);
     if (s.general) {
         s.ended = time_point::max();
         be_newest(from.stream);
@@ -200,7 +201,7 @@ void legacy_session::resume(const event_log::position& from, std::shared_ptr<exc
     });
     s.at->send(events_);
     if (!s.general && s.ended != time_point::max()) std::exchange(s.at, nullptr)->end_stream();
-    lane_.flush_dirty();
+    worker_.flush_dirty();
 }
 
 // ---- what goes out ----
@@ -219,7 +220,7 @@ void legacy_session::end(const outgoing_message& about) {
     // What was to be said on a stream that is over concerns the client in general.
     if (!s && !about.is_response()) s = find(on = general_);
     if (!s) {
-        lane_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
+        worker_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
     } else if (about.is_response() && !one_stream_) {
         answer(on, *s, text_);
     } else if (!s->json_only) {
@@ -245,7 +246,7 @@ void legacy_session::say(stream_id on, stream& s, std::string_view text) {
     // Nobody can come back for a stream of which he never got an id.
     bool kept = has_ids() && s.open;
     if (!s.at && !kept) {
-        lane_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
+        worker_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
         return;
     }
     if (s.at && !s.open) open_stream(on, s);
@@ -261,7 +262,7 @@ void legacy_session::say(stream_id on, stream& s, std::string_view text) {
 
 void legacy_session::answer(stream_id on, stream& s, std::string_view text) {
     touch();
-    if (s.at && !s.open && !s.batch && lane_.shared.options.answers == answer_form::events) open_stream(on, s);
+    if (s.at && !s.open && !s.batch && worker_.shared.options.answers == answer_form::events) open_stream(on, s);
     if (s.open) {
         say(on, s, text);
     } else if (s.batch) {
@@ -269,7 +270,7 @@ void legacy_session::answer(stream_id on, stream& s, std::string_view text) {
     } else if (auto to = std::exchange(s.at, nullptr)) {
         to->respond(200, json_type, text, opening_ && session_->initialized() ? session_header() : std::string());
     } else {
-        lane_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
+        worker_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
     }
     request_done(on, s);
 }
@@ -299,9 +300,9 @@ void legacy_session::end_stream(stream_id on, stream& s) {
 
 // It can be fetched for a while, unless too many others have ended since (J5).
 void legacy_session::has_ended(stream_id on, stream& s) {
-    s.ended = lane_.coarse_now();
+    s.ended = worker_.coarse_now();
     ended_.push_back(on);
-    while (ended_.size() > lane_.shared.options.limits.max_events) {
+    while (ended_.size() > worker_.shared.options.limits.max_events) {
         stream_id oldest = ended_.front();
         ended_.pop_front();
         auto at = streams_.find(oldest);
@@ -339,7 +340,7 @@ std::size_t legacy_session::queued_bytes(stream_id on) const noexcept {
     return s && s->at ? s->at->waiting() : 0;
 }
 
-void legacy_session::flush(time_point) { lane_.flush_dirty(); }
+void legacy_session::flush(time_point) { worker_.flush_dirty(); }
 
 // ---- connections come and go ----
 
@@ -373,7 +374,7 @@ void legacy_session::on_exchange_quiet(std::uint64_t tag) {
 void legacy_session::end(const char* why) {
     auto self = shared_from_this();
     if (std::exchange(ending_, true)) return;
-    lane_.remove_session(id_);
+    worker_.remove_session(id_);
     for (auto& [on, s] : streams_) {
         auto to = std::exchange(s.at, nullptr);
         if (!to) continue;
@@ -383,7 +384,7 @@ void legacy_session::end(const char* why) {
     older_.clear();
     streams_.clear();
     if (auto session = session_) session->peer().fail(why);
-    lane_.flush_dirty();
+    worker_.flush_dirty();
 }
 
 void legacy_session::stop(duration drain) {
@@ -395,12 +396,12 @@ void legacy_session::on_session_ended() {
     auto self = shared_from_this();
     session_.reset();
     end("the session has ended");
-    --lane_.shared.counters.sessions;
-    lane_.let_go();
+    --worker_.shared.counters.sessions;
+    worker_.let_go();
 }
 
 bool legacy_session::check_idle(time_point now) {
-    const http_limits& bounds = lane_.shared.options.limits;
+    const http_limits& bounds = worker_.shared.options.limits;
     bool in_use = !session_ || session_->peer().core().running() > 0;
     std::vector<stream_id> over;
     for (auto& [on, s] : streams_) {

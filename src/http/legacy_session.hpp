@@ -7,7 +7,7 @@
 #include "protocol/revision.hpp"
 #include "rpc/message.hpp"
 #include "rpc/message_sink.hpp"
-#include "server/session.hpp"
+#include "server/server_session.hpp"
 
 #include <keel/http_server.hpp>
 
@@ -20,24 +20,24 @@
 
 namespace keel::inline KEEL_ABI::http {
 
-class lane;
+class http_worker;
 
-/// Lives on its lane's loop; owned by the lane, and by its server session until that has ended.
+/// Lives on its worker's loop; owned by the worker, and by its server session until that has ended.
 class legacy_session final : public rpc::message_sink,
                              private rpc::stream_control,
                              public exchange_user,
                              public std::enable_shared_from_this<legacy_session> {
 public:
     /// `one_stream`: everything goes to one stream that ends with the session (the transport of 2024-11-05).
-    static std::shared_ptr<legacy_session> create(lane& l, std::string id, std::string credential,
+    static std::shared_ptr<legacy_session> create(http_worker& l, std::string id, std::string credential,
                                                   bool one_stream = false);
-    legacy_session(lane& l, std::string id, std::string credential, bool one_stream);
+    legacy_session(http_worker& l, std::string id, std::string credential, bool one_stream);
     ~legacy_session() override = default;
 
     const std::string& id() const noexcept { return id_; }
     /// A session belongs to who has opened it (H2).
     bool belongs_to(std::string_view credential) const noexcept { return credential == credential_; }
-    server_side::session& session() noexcept { return *session_; }
+    server_side::server_session& session() noexcept { return *session_; }
     bool ended() const noexcept { return !session_; }
 
     /// `initialize`, the first message: true when it has succeeded. Either way it is answered.
@@ -106,11 +106,11 @@ private:
     void on_session_ended();
     std::string session_header() const { return "Mcp-Session-Id: " + id_ + "\r\n"; }
 
-    lane& lane_;
+    http_worker& worker_;
     const std::string id_;
     const std::string credential_;
     const bool one_stream_;
-    std::shared_ptr<server_side::session> session_;
+    std::shared_ptr<server_side::server_session> session_;
     event_log log_;
     std::unordered_map<rpc::stream_id, stream> streams_;
     rpc::stream_id general_ = 0;        // the one for what belongs to no request; 0: there was none yet

@@ -70,13 +70,12 @@ void append_methods(std::string& out, const server_health& health) {
         }
     };
     if (health.methods.empty()) return;
-    begin_metric(out, "keel_method_requests_total", "counter", "Requests that have ended, by method.");
+    begin_metric(out, "keel_method_requests_total", "counter", "Completed requests, by method.");
     each("keel_method_requests_total", "", [](const method_health& m) { return m.count; });
     begin_metric(out, "keel_method_errors_total", "counter", "Requests answered with a protocol error, by method.");
     each("keel_method_errors_total", "", [](const method_health& m) { return m.errors; });
     // A gauge and not a summary: a summary must have a sum, which nobody keeps.
-    begin_metric(out, "keel_method_seconds", "gauge",
-                 "Time from reading a request to its end, by method and quantile.");
+    begin_metric(out, "keel_method_seconds", "gauge", "Request duration in seconds, by method and quantile.");
     each("keel_method_seconds", ",quantile=\"0.5\"", [](const method_health& m) { return seconds(m.p50); });
     each("keel_method_seconds", ",quantile=\"0.9\"", [](const method_health& m) { return seconds(m.p90); });
     each("keel_method_seconds", ",quantile=\"0.99\"", [](const method_health& m) { return seconds(m.p99); });
@@ -92,11 +91,11 @@ void append_metrics(std::string& out, const server_health& health,
     append_metric(out, "keel_connections", "gauge", "Open connections.", count(health.connections));
     append_metric(out, "keel_requests_in_flight", "gauge", "Requests being handled.", count(health.in_flight));
     append_metric(out, "keel_requests_total", "counter", "Requests received.", health.requests);
-    append_metric(out, "keel_dropped_late_total", "counter", "Messages said after their request had ended.",
-                  health.dropped_late);
-    append_metric(out, "keel_rejected_input_total", "counter", "Messages that were not understood.",
-                  health.rejected_input);
-    append_metric(out, "keel_abandoned_total", "counter", "Handlers that did not stop in time.", health.abandoned);
+    append_metric(out, "keel_dropped_late_total", "counter",
+                  "Messages dropped because their request had already ended.", health.dropped_late);
+    append_metric(out, "keel_rejected_input_total", "counter", "Messages rejected as invalid.", health.rejected_input);
+    append_metric(out, "keel_abandoned_total", "counter", "Handlers abandoned because they did not stop in time.",
+                  health.abandoned);
     append_methods(out, health);
     for (const auto& [name, value] : extra) {
         const std::string clean = metric_name(name);

@@ -97,7 +97,8 @@ origin_check::origin_check(origin_rules rules) : rules_(std::move(rules)) {
             continue;
         }
         authority a;
-        if (!read_authority(each, a)) throw std::invalid_argument("not a host name: " + each);
+        if (!read_authority(each, a))
+            throw std::invalid_argument("keel: allow_hosts: invalid host name: \"" + each + "\"");
         hosts_.push_back(std::move(a));
     }
     for (const std::string& each : rules_.origins) {
@@ -111,7 +112,8 @@ origin_check::origin_check(origin_rules rules) : rules_(std::move(rules)) {
         }
         page p;
         if (!read_origin(each, p))
-            throw std::invalid_argument("not an origin (https://host or https://host:port): " + each);
+            throw std::invalid_argument("keel: allow_origins: invalid origin: \"" + each +
+                                        "\" (use https://host or https://host:port)");
         pages_.push_back(std::move(p));
     }
 }

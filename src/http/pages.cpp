@@ -1,9 +1,9 @@
 // What a browser, a load balancer and a monitor see.
 
 #include "http/http_connection.hpp"
+#include "http/http_server_core.hpp"
 #include "http/metrics_text.hpp"
 #include "http/router.hpp"
-#include "http/service.hpp"
 
 namespace keel::inline KEEL_ABI::http {
 
@@ -23,14 +23,14 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
-server_health health_of(service& all) {
+server_health health_of(http_server_core& all) {
     server_health h = all.server->core->health();
     h.connections = all.counters.connections;
     return h;
 }
 
 void front_page(http_connection& c, const request& r) {
-    service& all = c.lane().shared;
+    http_server_core& all = c.worker().shared;
     const implementation& about = all.server->core->about;
     std::string host = r.host.data() ? escaped(r.host) : "localhost";
     std::string url = (all.tls ? "https://" : "http://") + host + escaped(all.options.path);
@@ -49,18 +49,18 @@ void front_page(http_connection& c, const request& r) {
         "tools "
         "and data to AI applications.</p>\n";
     if (!about.description.empty()) page += "<p>" + escaped(about.description) + "</p>\n";
-    page += "<p>There is nothing to see here for people. Give your client this address:</p>\n<pre>" + url +
-            "</pre>\n<p>For instance:</p>\n<pre>{ \"mcpServers\": { \"" + escaped(about.name) + "\": { \"url\": \"" +
-            url + "\" } } }</pre>\n</html>\n";
+    page += "<p>This is an MCP endpoint. Point an MCP client at this URL:</p>\n<pre>" + url +
+            "</pre>\n<p>Example configuration:</p>\n<pre>{ \"mcpServers\": { \"" + escaped(about.name) +
+            "\": { \"url\": \"" + url + "\" } } }</pre>\n</html>\n";
     c.respond(200, "text/html; charset=utf-8", page,
               "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n"
               "X-Content-Type-Options: nosniff\r\n");
 }
 
 void health_page(http_connection& c) {
-    service& all = c.lane().shared;
+    http_server_core& all = c.worker().shared;
     server_health h = health_of(all);
-    bool stopping = c.lane().stopping();
+    bool stopping = c.worker().stopping();
     json::value said = json::object({{"status", stopping ? "stopping" : "ok"},
                                      {"connections", h.connections},
                                      {"sessions", all.counters.sessions.load()},
@@ -69,7 +69,7 @@ void health_page(http_connection& c) {
 }
 
 void metrics_page(http_connection& c) {
-    service& all = c.lane().shared;
+    http_server_core& all = c.worker().shared;
     const http_counters& n = all.counters;
     std::string text;
     append_metrics(text, health_of(all),
@@ -84,13 +84,13 @@ void metrics_page(http_connection& c) {
 }  // namespace
 
 bool serve_page(http_connection& c, const request& r) {
-    const http_options& o = c.lane().shared.options;
+    const http_options& o = c.worker().shared.options;
     bool front = r.path == "/";
     bool health = !o.health_path.empty() && r.path == o.health_path;
     bool metrics = !o.metrics_path.empty() && r.path == o.metrics_path;
     if (!front && !health && !metrics) return false;
     if (r.method != "GET" && r.method != "HEAD") {
-        c.respond(405, "text/plain; charset=utf-8", "This can only be read.\n", "Allow: GET, HEAD\r\n");
+        c.respond(405, "text/plain; charset=utf-8", "Method not allowed: use GET or HEAD.\n", "Allow: GET, HEAD\r\n");
     } else if (front) {
         front_page(c, r);
     } else if (health) {

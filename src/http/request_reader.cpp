@@ -46,7 +46,7 @@ std::size_t request_reader::skip_empty_lines(std::string_view bytes) {
         const char expected = empty_lines_ % 2 == 0 ? '\r' : '\n';
         if (bytes[n] != expected) {
             if (expected == '\n') {
-                refuse(400, "a line ends with CR alone");
+                refuse(400, "invalid line end: CR without LF");
             } else if (!is_token_char(bytes[n])) {
                 refuse(400, "not an HTTP request");  // at once: whoever speaks TLS to us may never send a line end
             } else {
@@ -97,7 +97,7 @@ std::size_t request_reader::find_head_end(std::string_view text) {
     for (; e == event::line; e = end_finder_.next(available)) {
         const char first = text[end_finder_.line_start()];
         if (lines_ > 0 && (first == ' ' || first == '\t')) {
-            refuse(400, "a header is folded");
+            refuse(400, "folded header lines are not supported");
             return 0;
         }
         if (lines_ > limits_.max_headers) {
@@ -108,10 +108,10 @@ std::size_t request_reader::find_head_end(std::string_view text) {
     }
     if (e == event::end) return end_finder_.scanned();
     if (e == event::bare_lf) {
-        refuse(400, "a line ends with LF alone");
+        refuse(400, "invalid line end: LF without CR");
     } else if (available.size() == limits_.max_head) {
         if (lines_ == 0) refuse(414, "the request target is too long");
-        else refuse(431, "the head is too large");
+        else refuse(431, "the request head is too large");
     }
     return 0;
 }
@@ -123,24 +123,25 @@ void request_reader::parse_head(std::string_view text) {
         return refuse_head(error);
     request_.headers = headers_;
     if (!split_target()) return;
-    if (body.hosts > 1) return refuse(400, "more than one Host");
-    if (body.hosts == 0 && request_.minor == 1) return refuse(400, "Host is missing");
+    if (body.hosts > 1) return refuse(400, "duplicate Host header");
+    if (body.hosts == 0 && request_.minor == 1) return refuse(400, "missing Host header");
 
     if (body.codings > 0) {
-        if (body.lengths > 0) return refuse(400, "both Transfer-Encoding and Content-Length");
-        if (body.codings > 1) return refuse(400, "more than one Transfer-Encoding");
-        if (!knows_codings(body.coding)) return refuse(501, "unknown transfer coding");
+        if (body.lengths > 0) return refuse(400, "Transfer-Encoding and Content-Length must not be used together");
+        if (body.codings > 1) return refuse(400, "duplicate Transfer-Encoding header");
+        if (!knows_codings(body.coding)) return refuse(501, "unsupported transfer coding: use chunked");
         if (!same_ignoring_case(body.coding, "chunked")) return refuse(400, "invalid Transfer-Encoding");
-        if (request_.minor == 0) return refuse(400, "Transfer-Encoding in HTTP/1.0");
+        if (request_.minor == 0) return refuse(400, "Transfer-Encoding is not supported in HTTP/1.0");
         framing_ = framing::chunked;
     } else if (body.lengths > 0) {
-        if (body.lengths > 1) return refuse(400, "more than one Content-Length");
+        if (body.lengths > 1) return refuse(400, "duplicate Content-Length header");
         remaining_ = body.length;
-        if (remaining_ > limits_.max_body) return refuse(413, "the body is too large");
+        if (remaining_ > limits_.max_body) return refuse(413, "the request body is too large");
         if (remaining_ > 0) framing_ = framing::sized;
     }
     const bool expects = body.expectation.data() != nullptr;
-    if (expects && !same_ignoring_case(body.expectation, "100-continue")) return refuse(417, "unknown expectation");
+    if (expects && !same_ignoring_case(body.expectation, "100-continue"))
+        return refuse(417, "unsupported Expect header: use 100-continue");
     request_.has_body = framing_ != framing::none;
     wants_continue_ = expects && request_.has_body && request_.minor == 1;
     state_ = request_.has_body ? state::body : state::complete;
@@ -228,11 +229,11 @@ std::size_t request_reader::take_chunked(std::string_view bytes) {
 
 void request_reader::refuse_chunk(chunk_reader::event why) {
     switch (why) {
-        case chunk_reader::event::body_too_large: return refuse(413, "the body is too large");
+        case chunk_reader::event::body_too_large: return refuse(413, "the request body is too large");
         case chunk_reader::event::extensions_too_large: return refuse(400, "too many chunk extensions");
         case chunk_reader::event::trailers_too_large: return refuse(431, "the trailers are too large");
         case chunk_reader::event::too_many_trailers: return refuse(431, "too many trailers");
-        default: return refuse(400, "bad chunk");
+        default: return refuse(400, "invalid chunk");
     }
 }
 

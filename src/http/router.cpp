@@ -1,11 +1,12 @@
 #include "http/router.hpp"
 
 #include "http/http_connection.hpp"
+#include "http/http_server_core.hpp"
 #include "http/legacy_request.hpp"
 #include "http/media_type.hpp"
-#include "http/modern_side.hpp"
 #include "http/response_head.hpp"
-#include "http/service.hpp"
+#include "http/stateless_handler.hpp"
+#include "http/unavailable.hpp"
 #include "protocol/mirrored_headers.hpp"
 #include "rpc/message.hpp"
 
@@ -26,6 +27,10 @@ void refuse(http_connection& c, int status, int code, std::string_view message, 
     std::string text;
     rpc::write_error(text, id, {code, std::string(message), std::move(data)});
     c.respond(status, json_type, text, headers);
+}
+
+void refuse(http_connection& c, const unavailable& why, const rpc::request_id& id = {}) {
+    refuse(c, why.status, why.error.code, why.error.message, id, why.headers, why.error.data);
 }
 
 /// Who sends this. Without a hook of the program's nobody is known by name; a session then belongs to whoever sends
@@ -56,14 +61,14 @@ private:
 };
 
 bool identify(http_connection& c, const request& r, identity& out) {
-    const auto& hook = c.lane().shared.options.identify;
+    const auto& hook = c.worker().shared.options.identify;
     if (!hook) {
         out.credential = r.get(known::authorization);
         return true;
     }
     auto name = hook(request_view(r));
     if (!name) {
-        refuse(c, 401, error_code::invalid_request, "who are you?", {}, "WWW-Authenticate: Bearer\r\n");
+        refuse(c, 401, error_code::invalid_request, "authentication required", {}, "WWW-Authenticate: Bearer\r\n");
         return false;
     }
     out.principal = std::make_shared<const std::string>(std::move(*name));
@@ -100,13 +105,13 @@ bool check_modern_request(http_connection& c, const request& r, const rpc::messa
         return false;
     }
     if (!mirrors_once(r, known::mcp_protocol_version, *version)) {
-        return mismatch("the header MCP-Protocol-Version is missing or differs from the body");
+        return mismatch("header mismatch: MCP-Protocol-Version must match the body");
     }
     if (!mirrors_once(r, known::mcp_method, m.method)) {
-        return mismatch("the header Mcp-Method is missing or differs from the body");
+        return mismatch("header mismatch: Mcp-Method must match the method in the body");
     }
     if (auto name = protocol::name_for(m.method, *m.params); name && !mirrors_once(r, known::mcp_name, *name)) {
-        return mismatch("the header Mcp-Name is missing or differs from the body");
+        return mismatch("header mismatch: Mcp-Name must match the name or uri in the body");
     }
     if (*version != protocol::name_of(protocol::latest)) {
         refuse(c, 400, error_code::unsupported_protocol_version, "unsupported protocol version", m.id, {},
@@ -115,7 +120,7 @@ bool check_modern_request(http_connection& c, const request& r, const rpc::messa
     }
     if (m.method == "tools/call") {
         auto name = (*m.params)["name"].if_string();
-        const auto* tool = name ? c.lane().tools.of(c.lane().shared.server->core->tools).find(*name) : nullptr;
+        const auto* tool = name ? c.worker().tools.of(c.worker().shared.server->core->tools).find(*name) : nullptr;
         if (tool && !(*tool)->mirrored.empty()) {
             auto find = [&](std::string_view header) -> protocol::found_header {
                 return {r.find(header), r.count(header)};
@@ -129,30 +134,27 @@ bool check_modern_request(http_connection& c, const request& r, const rpc::messa
 }
 
 /// The connection's own peer for requests that need no session, made when first needed. Null: it was refused.
-modern_side* side_of(http_connection& c, std::shared_ptr<modern_side>& kept, const rpc::request_id& id) {
-    if (!kept || kept->ended()) kept = c.lane().stopping() ? nullptr : modern_side::create(c);
-    if (!kept) refuse(c, 503, error_code::internal, "server shutting down", id, "Retry-After: 5\r\n");
+stateless_handler* handler_of(http_connection& c, std::shared_ptr<stateless_handler>& kept, const rpc::request_id& id) {
+    if (!kept || kept->ended()) kept = c.worker().stopping() ? nullptr : stateless_handler::create(c);
+    if (!kept) refuse(c, shutting_down(), id);
     return kept.get();
 }
 
-void give_to(http_connection& c, modern_side& side, const rpc::message& m, const identity& who) {
-    service& all = c.lane().shared;
-    if (who.principal) side.session().set_principal(who.principal);
-    if (side.session().peer().core().closing()) {
-        return refuse(c, 503, error_code::internal, "server shutting down", m.id, "Retry-After: 5\r\n");
-    }
-    if (side.session().peer().core().room() == 0 && m.method != "ping") {  // F8
-        return refuse(c, 503, error_code::internal, "too many requests in flight", m.id, "Retry-After: 1\r\n",
-                      json::object({{"reason", "overloaded"}}));
+void give_to(http_connection& c, stateless_handler& handler, const rpc::message& m, const identity& who) {
+    http_server_core& all = c.worker().shared;
+    if (who.principal) handler.session().set_principal(who.principal);
+    if (handler.session().peer().core().closing()) return refuse(c, shutting_down(), m.id);
+    if (handler.session().peer().core().room() == 0 && m.method != "ping") {  // F8
+        return refuse(c, too_many_requests(), m.id);
     }
     answer_form form = all.options.answers;
     if (m.method == "subscriptions/listen") {  // always a stream
         if (all.counters.streams.load(std::memory_order_relaxed) >= all.options.limits.max_streams) {
-            return refuse(c, 503, error_code::internal, "too many streams are open", m.id, "Retry-After: 10\r\n");
+            return refuse(c, too_many_streams(), m.id);
         }
         if (form == answer_form::json) form = answer_form::as_needed;
     }
-    side.receive_request(m, form);
+    handler.receive_request(m, form);
 }
 
 void serve_modern(http_connection& c, const request& r, const rpc::message& m, const identity& who) {
@@ -160,20 +162,21 @@ void serve_modern(http_connection& c, const request& r, const rpc::message& m, c
         auto version = (*m.params)["_meta"][protocol::meta_key::protocol_version].if_string();
         if (!version || !mirrors_once(r, known::mcp_protocol_version, *version) ||
             (r.get(known::mcp_method).data() && !mirrors_once(r, known::mcp_method, m.method))) {
-            return refuse(c, 400, error_code::header_mismatch, "the headers differ from the body");
+            return refuse(c, 400, error_code::header_mismatch,
+                          "header mismatch: MCP-Protocol-Version and Mcp-Method must match the body");
         }
         // I5: ids are not unique across clients, so a cancel here says nothing; progress is the server's to send.
         bool heard = m.method != "notifications/cancelled" && m.method != "notifications/progress";
         if (heard) {
-            modern_side* side = side_of(c, c.modern(), {});
-            if (!side) return;
-            if (who.principal) side->session().set_principal(who.principal);
-            side->receive_notification(m);
+            stateless_handler* handler = handler_of(c, c.modern(), {});
+            if (!handler) return;
+            if (who.principal) handler->session().set_principal(who.principal);
+            handler->receive_notification(m);
         }
         return c.respond(202, {}, {});
     }
     if (!check_modern_request(c, r, m, (*m.params)["_meta"])) return;
-    if (modern_side* side = side_of(c, c.modern(), m.id)) give_to(c, *side, m, who);
+    if (stateless_handler* handler = handler_of(c, c.modern(), m.id)) give_to(c, *handler, m, who);
 }
 
 // ---- up to 2025-11-25 ----
@@ -212,10 +215,10 @@ bool legacy_revision(http_connection& c, const request& r, const rpc::request_id
 
 void serve_stateless(http_connection& c, const rpc::message& m, protocol::revision rev, const identity& who) {
     if (m.kind != rpc::message_kind::request) return c.respond(202, {}, {});
-    modern_side* side = side_of(c, c.stateless(), m.id);
-    if (!side) return;
-    side->session().be_stateless(rev);
-    give_to(c, *side, m, who);
+    stateless_handler* handler = handler_of(c, c.stateless(), m.id);
+    if (!handler) return;
+    handler->session().be_stateless(rev);
+    give_to(c, *handler, m, who);
 }
 
 void serve_legacy(http_connection& c, const request& r, const json::value& body, const rpc::message* m,
@@ -228,19 +231,19 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
         return c.respond(202, {}, {});  // nothing in it says what to do with it
     }
     if (!legacy_revision(c, r, id, rev)) return;
-    if (c.lane().shared.options.stateless) {
-        if (!m) return refuse(c, 400, error_code::invalid_request, "batches need a session");
+    if (c.worker().shared.options.stateless) {
+        if (!m) return refuse(c, 400, error_code::invalid_request, "batches are not supported without a session");
         return serve_stateless(c, *m, rev, who);
     }
     bool named = r.get(known::mcp_session_id).data() != nullptr;
     if (!named && !opening) {
-        return refuse(c, 400, error_code::invalid_request, "not initialized: the header Mcp-Session-Id is missing", id);
+        return refuse(c, 400, error_code::invalid_request, "not initialized: missing header Mcp-Session-Id", id);
     }
     legacy_request out = legacy(c, r, who);
     out.parsed = &body;
     if (m && m->kind == rpc::message_kind::request) out.id = id;
-    if (named) return hand_over(c.lane(), out);
-    open_session(c.lane(), out);
+    if (named) return hand_over(c.worker(), out);
+    open_session(c.worker(), out);
 }
 
 // ---- by HTTP method ----
@@ -248,7 +251,7 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
 /// HTTP-05: both forms, since which one comes is for us to choose.
 bool check_media(http_connection& c, const request& r) {
     accepted_types accept = read_accept(r.headers);
-    bool json_only = c.lane().shared.options.answers == answer_form::json;
+    bool json_only = c.worker().shared.options.answers == answer_form::json;
     if (!accept.json || (!accept.event_stream && !json_only)) {
         refuse(c, 406, error_code::invalid_request, "Accept must list application/json and text/event-stream");
         return false;
@@ -261,11 +264,11 @@ bool check_media(http_connection& c, const request& r) {
 }
 
 const json::value* read_body(http_connection& c, const request& r) {
-    json::document& document = c.lane().document;
+    json::document& document = c.worker().document;
     const json::value* body =
-        document.read(r.body, {.max_depth = c.lane().shared.server->core->options.limits.max_depth});
+        document.read(r.body, {.max_depth = c.worker().shared.server->core->options.limits.max_depth});
     if (!body) {
-        ++c.lane().shared.server->core->totals.rejected_input;
+        ++c.worker().shared.server->core->totals.rejected_input;
         refuse(c, 400, error_code::parse, document.error().what);
     }
     return body;
@@ -283,16 +286,19 @@ void post(http_connection& c, const request& r, const identity& who) {
     if (body->is_array()) {
         bool modern = named_modern;
         for (const json::value& each : body->items()) modern = modern || has_modern_meta(each);
-        if (modern) return refuse(c, 400, error_code::invalid_request, "this revision has no batches");
+        if (modern)
+            return refuse(c, 400, error_code::invalid_request, "batches are not supported in this protocol revision");
         return serve_legacy(c, r, *body, nullptr, who);
     }
     rpc::message m = rpc::classify(*body);
     if (m.kind == rpc::message_kind::invalid) {
-        ++c.lane().shared.server->core->totals.rejected_input;
+        ++c.worker().shared.server->core->totals.rejected_input;
         return refuse(c, 400, m.code, m.problem, m.id);
     }
     if (m.kind == rpc::message_kind::response) {
-        if (named_modern) return refuse(c, 400, error_code::invalid_request, "a response is not expected here");  // E13
+        if (named_modern)
+            return refuse(c, 400, error_code::invalid_request,
+                          "unexpected response: this protocol revision has no requests to clients");  // E13
         return serve_legacy(c, r, *body, &m, who);
     }
     if (m.params && !m.params->is_object()) {
@@ -310,14 +316,14 @@ void method_not_allowed(http_connection& c, std::string_view allowed) {
 }
 
 bool room_for_stream(http_connection& c) {
-    service& all = c.lane().shared;
+    http_server_core& all = c.worker().shared;
     if (all.counters.streams.load(std::memory_order_relaxed) < all.options.limits.max_streams) return true;
-    refuse(c, 503, error_code::internal, "too many streams are open", {}, "Retry-After: 10\r\n");
+    refuse(c, too_many_streams());
     return false;
 }
 
 void get_or_delete(http_connection& c, const request& r, const identity& who, legacy_request::kind what) {
-    if (c.lane().shared.options.stateless) return method_not_allowed(c, "POST");  // I13
+    if (c.worker().shared.options.stateless) return method_not_allowed(c, "POST");  // I13
     protocol::revision rev{};
     if (!legacy_revision(c, r, {}, rev)) return;
     if (what == legacy_request::kind::listen) {
@@ -327,11 +333,11 @@ void get_or_delete(http_connection& c, const request& r, const identity& who, le
         if (!room_for_stream(c)) return;
     }
     if (!r.get(known::mcp_session_id).data()) {
-        return refuse(c, 400, error_code::invalid_request, "the header Mcp-Session-Id is missing");
+        return refuse(c, 400, error_code::invalid_request, "missing header Mcp-Session-Id");
     }
     legacy_request out = legacy(c, r, who);
     out.what = what;
-    hand_over(c.lane(), out);
+    hand_over(c.worker(), out);
 }
 
 void protocol_path(http_connection& c, const request& r) {
@@ -340,7 +346,7 @@ void protocol_path(http_connection& c, const request& r) {
     if (r.method == "POST") return post(c, r, who);
     if (r.method == "GET") return get_or_delete(c, r, who, legacy_request::kind::listen);
     if (r.method == "DELETE") return get_or_delete(c, r, who, legacy_request::kind::end);
-    method_not_allowed(c, c.lane().shared.options.stateless ? "POST" : "GET, POST, DELETE");
+    method_not_allowed(c, c.worker().shared.options.stateless ? "POST" : "GET, POST, DELETE");
 }
 
 // ---- the transport of 2024-11-05 ----
@@ -360,7 +366,7 @@ void old_stream(http_connection& c, const request& r) {
     if (r.method != "GET") return method_not_allowed(c, "GET");
     identity who;
     if (!identify(c, r, who) || !room_for_stream(c)) return;
-    open_old_session(c.lane(), legacy(c, r, who));
+    open_old_session(c.worker(), legacy(c, r, who));
 }
 
 void old_message(http_connection& c, const request& r) {
@@ -377,7 +383,7 @@ void old_message(http_connection& c, const request& r) {
     legacy_request out = legacy(c, r, who);
     out.session_id = query_value(r.query, "sessionId");
     out.parsed = body;
-    hand_over(c.lane(), out);
+    hand_over(c.worker(), out);
 }
 
 }  // namespace
@@ -387,18 +393,19 @@ void respond_error(http_connection& c, int status, const char* reason) {
 }
 
 void handle(http_connection& c, const request& r) {
-    service& all = c.lane().shared;
+    http_server_core& all = c.worker().shared;
     const http_options& o = all.options;
     std::string_view origin = r.get(known::origin);
-    if (origin.data() && r.count(known::origin) > 1) return respond_error(c, 400, "more than one Origin");
+    if (origin.data() && r.count(known::origin) > 1) return respond_error(c, 400, "duplicate Origin header");
     bool health = !o.health_path.empty() && r.path == o.health_path;  // asked by machines, by whatever name they know
     bool as_before = !origin.data() && !r.host.empty() && r.host == c.trusted_host();
     auto verdict = as_before ? origin_check::verdict::fine : all.origins.check(r.host, origin);
     if (verdict == origin_check::verdict::fine && !as_before && !origin.data()) c.trusted_host() = r.host;
     if (verdict != origin_check::verdict::fine && !health) {
         return refuse(c, origin_check::status_of(verdict), error_code::invalid_request,
-                      verdict == origin_check::verdict::bad_origin ? "this Origin is not allowed here"
-                                                                   : "this Host is not served here");
+                      verdict == origin_check::verdict::bad_origin
+                          ? "Origin not allowed: add it to http_options::allow_origins or use --allow-origin"
+                          : "Host not allowed: add it to http_options::allow_hosts or use --allow-host");
     }
     if (origin.data() && !o.allow_origins.empty()) {
         if (r.method == "OPTIONS") {
@@ -420,7 +427,7 @@ void handle(http_connection& c, const request& r) {
         }
     }
     if (serve_page(c, r)) return;
-    c.respond(404, "text/plain; charset=utf-8", "There is nothing here.\n");
+    c.respond(404, "text/plain; charset=utf-8", "Not found.\n");
 }
 
 }  // namespace keel::http

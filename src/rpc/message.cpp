@@ -1,5 +1,7 @@
 #include "rpc/message.hpp"
 
+#include <keel/error.hpp>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -151,6 +153,16 @@ void write_result(std::string& out, const request_id& id, text_pieces result) {
     for (std::string_view piece : result) g.add(piece);
     g.add("}");
     g.flush();
+}
+
+failure shutting_down_error(role receiver) {
+    return {error_code::internal, receiver == role::server ? "server shutting down" : "client shutting down", {}};
+}
+
+failure refused_by_shutdown_error() { return {error_code::internal, "shutting down", {}}; }
+
+failure overloaded_error(std::string message) {
+    return {error_code::internal, std::move(message), json::object({{"reason", "overloaded"}})};
 }
 
 void write_error(std::string& out, const request_id& id, const failure& why) {

@@ -40,6 +40,14 @@ struct failure {
     json::value data;
 };
 
+// The errors for requests that a shutdown or a limit ends. Every transport sends these texts.
+/// For a request that was running, or arrives over HTTP, while its receiver shuts down (C1).
+failure shutting_down_error(role receiver = role::server);
+/// For a request that arrives on an existing connection or session after the shutdown began.
+failure refused_by_shutdown_error();
+/// `data.reason` is "overloaded" (A12, F8).
+failure overloaded_error(std::string message = "too many requests in flight");
+
 /// A text in several pieces, so that a large piece need not be copied to join them.
 using text_pieces = std::span<const std::string_view>;
 

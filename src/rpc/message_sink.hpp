@@ -3,7 +3,7 @@
 // The output of a peer: the one interface through which peer_core sends its messages. What only some sinks can do (withdraw unsent
 // messages, control streams, wait for a slow reader) is in small interfaces of its own, which a sink offers or not.
 //
-// Implementations: byte_stream_sink (stdio, sockets), http::modern_side and http::legacy_session (HTTP server), http::http_link
+// Implementations: byte_stream_sink (stdio, sockets), http::stateless_handler and http::legacy_session (HTTP server), http::http_link
 // (HTTP client).
 
 #include "rpc/request_id.hpp"

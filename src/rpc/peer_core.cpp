@@ -72,7 +72,7 @@ void peer_core::on_too_large(std::string_view beginning) {
         }
     }
     bool response = seen.result && !seen.method;  // a response is never answered
-    if (role_ == role::server && !response) reject(seen.id, error_code::invalid_request, "message too large");
+    if (role_ == role::server && !response) reject(seen.id, {error_code::invalid_request, "message too large", {}});
 }
 
 void peer_core::serve(const json::value& v) {
@@ -114,7 +114,7 @@ void peer_core::on_message(const message& m, const std::shared_ptr<batch>& group
     }
     ++counters_.rejected_input;
     log(std::string("invalid message: ") + m.problem);
-    if (role_ == role::server) reject(m.id, m.code, m.problem, group);
+    if (role_ == role::server) reject(m.id, {m.code, m.problem, {}}, group);
 }
 
 void peer_core::on_request(const message& m, const std::shared_ptr<batch>& group) {
@@ -130,13 +130,13 @@ void peer_core::on_request(const message& m, const std::shared_ptr<batch>& group
         return;
     }
     if (m.params && !m.params->is_object()) {
-        return reject(m.id, error_code::invalid_params, "params is not an object", group);
+        return reject(m.id, {error_code::invalid_params, "params is not an object", {}}, group);
     }
-    if (phase_ != phase::open) return reject(m.id, error_code::internal, "shutting down", group);
+    if (phase_ != phase::open) return reject(m.id, refused_by_shutdown_error(), group);
     bool over = incoming_.size() >= limits_.max_in_flight || (budget_ && budget_->used >= budget_->limit);
     if (over && m.method != "ping") {  // ping needs no handler thread (A12)
         ++counters_.overloaded;
-        failure why{error_code::internal, "too many requests in flight", json::object({{"reason", "overloaded"}})};
+        failure why = overloaded_error();
         incoming_request rejected;
         rejected.id = m.id;
         rejected.stream = current_stream_;
@@ -262,17 +262,16 @@ bool peer_core::withdraw_member(batch& group, const request_id& id) {
 
 // ---- rejecting ----
 
-void peer_core::reject(const request_id& id, int code, const char* message, const std::shared_ptr<batch>& group) {
+void peer_core::reject(const request_id& id, const failure& why, const std::shared_ptr<batch>& group) {
     // An error with the id of a request in flight would be taken for its response.
     if (!id.present() || open_ids_.contains(id)) {
-        if (!group) return reject_anonymously(code, message);
+        if (!group) return reject_anonymously(why.code, why.message.c_str());
     }
     incoming_request rejected;
     if (!open_ids_.contains(id)) rejected.id = id;
     rejected.stream = current_stream_;
     rejected.group = group;
     if (group) ++group->unsettled;
-    failure why{code, message, {}};
     write_response(0, rejected, {}, &why);
 }
 

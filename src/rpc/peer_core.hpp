@@ -321,7 +321,7 @@ private:
     void on_progress(const json::value* params);
 
     bool can_send() const noexcept { return !output_lost_ && phase_ != phase::closed; }
-    void reject(const request_id& id, int code, const char* message, const std::shared_ptr<batch>& group = {});
+    void reject(const request_id& id, const failure& why, const std::shared_ptr<batch>& group = {});
     void reject_anonymously(int code, const char* message);
     void write_response(serial request, const incoming_request& r, text_pieces result, const failure* why);
     void write_batch(std::shared_ptr<batch> group);

@@ -122,7 +122,7 @@ void peer_core::end_gracefully() {
     drain_deadline_.reset();
     bool wait = !incoming_.empty() && !planted::is(planted::grace_not_armed);
     if (wait) grace_deadline_ = after(now_, limits_.cleanup_grace);
-    failure why{error_code::internal, role_ == role::server ? "server shutting down" : "client shutting down", {}};
+    failure why = shutting_down_error(role_);
     for (serial request : requests_in_order()) {
         incoming_request& r = incoming_.at(request);
         r.nested.clear();  // fail_calls below ends them

@@ -43,7 +43,7 @@ bool can_show_forms(const json::value& elicitation) {
 std::string random_id() {
     std::array<unsigned char, 16> bytes{};
     if (RAND_bytes(bytes.data(), static_cast<int>(bytes.size())) != 1) {
-        throw std::runtime_error("keel: no random bytes for an identity");
+        throw std::runtime_error("keel: RAND_bytes failed");
     }
     constexpr std::string_view digits = "0123456789abcdef";
     std::string id;
@@ -69,12 +69,13 @@ task<json::value> ask(context ctx, std::string key, std::string method, json::va
         co_return co_await ctx.request(std::move(method), std::move(params), patience);
     }
     if (!state->questions) {
-        throw error(error_kind::unavailable, state->method + " cannot ask the client in this revision of the protocol",
+        throw error(error_kind::unavailable,
+                    state->method + " cannot send requests to the client in this protocol revision",
                     error_code::internal);
     }
     detail::activity& here = co_await detail::this_activity{};
     if (&here.root() != &state->request->line()) {
-        throw error(error_kind::unavailable, "asked outside the call that the context belongs to");
+        throw error(error_kind::unavailable, "the context was used to ask the client outside its own call");
     }
     co_return co_await server_side::questions::ask(state->questions, std::move(key), std::move(method),
                                                    std::move(params));
@@ -96,14 +97,14 @@ task<elicited<json::value>> context::elicit(std::string key, std::string message
     state_pointer state = state_;
     protocol::revision rev = state->client->revision;
     if (auto problem = protocol::elicitation_problem(form)) {
-        throw std::invalid_argument("keel: the form \"" + key + "\" cannot be shown: " + *problem);
+        throw std::invalid_argument("keel: invalid form \"" + key + "\": " + *problem);
     }
     if (!protocol::has_elicitation(rev) || !can_show_forms(capability(state, "elicitation"))) {
-        refuse(state, "forms", json::object({{"elicitation", json::object({{"form", json::object()}})}}));
+        refuse(state, "elicitation forms", json::object({{"elicitation", json::object({{"form", json::object()}})}}));
     }
     schema check(form);
     std::optional<json::value> shown = protocol::form_for(rev, std::move(form));
-    if (!shown) refuse(state, "choices of several", json::object());
+    if (!shown) refuse(state, "multiple-choice fields in forms", json::object());
     json::value params = json::object();
     if (protocol::has_url_elicitation(rev)) params.append("mode", "form");
     params.append("message", message);
@@ -123,7 +124,7 @@ task<url_elicited> context::elicit_url(std::string key, std::string message, std
     state_pointer state = state_;
     protocol::revision rev = state->client->revision;
     if (!protocol::has_url_elicitation(rev) || !capability(state, "elicitation").contains("url")) {
-        refuse(state, "URLs", json::object({{"elicitation", json::object({{"url", json::object()}})}}));
+        refuse(state, "URL elicitation", json::object({{"elicitation", json::object({{"url", json::object()}})}}));
     }
     url_elicited result;
     json::value params = json::object({{"mode", "url"}, {"message", message}, {"url", url}});
@@ -156,7 +157,7 @@ task<sampling_result> context::sample(std::string key, sampling_request request)
         }
     }
     if (auto problem = protocol::sampling_problem(request)) {
-        throw std::invalid_argument("keel: the conversation \"" + key + "\" cannot be sampled: " + *problem);
+        throw std::invalid_argument("keel: invalid sampling request \"" + key + "\": " + *problem);
     }
     // What the client has not declared is not asked of it (SAM-11).
     if (rev >= protocol::revision::r2025_11_25 && !sampling.contains("context")) {
@@ -190,7 +191,7 @@ std::optional<json::value> context::recorded_outcome(const std::string& key) con
 void context::record_outcome(std::string key, json::value outcome) {
     std::string text;
     if (!json::write(text, outcome)) {
-        throw std::invalid_argument("keel: the outcome of \"" + key + "\" cannot be expressed in JSON");
+        throw std::invalid_argument("keel: the result of step \"" + key + "\" is not valid JSON");
     }
     if (state_->questions) state_->questions->record(std::move(key), std::move(outcome));
 }

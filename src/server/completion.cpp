@@ -99,7 +99,7 @@ invocation find_completion(const incoming& in, const table<prompt_offer>& prompt
         call->function = find_function((*found)->options.complete, argument);
         call->offer = *found;
     } else {
-        refuse("ref.type: unknown: " + rpc::printable(type));
+        refuse("ref.type: unknown reference type: " + rpc::printable(type));
     }
     if (!known) refuse("unknown argument: " + rpc::printable(argument));
     if (call->function) {

@@ -37,7 +37,7 @@ const json::value& context::client_capabilities() const noexcept { return state_
 void* context::find_state(detail::type_key type, const std::source_location& where) const {
     void* found = state_->states ? state_->states->find(type) : nullptr;
     if (!found) {
-        throw std::logic_error(std::string("keel: no on_start hook of this server returned the state wanted by ") +
+        throw std::logic_error(std::string("keel: no on_start hook of this server returned the state for ") +
                                where.function_name());
     }
     return found;
@@ -50,14 +50,14 @@ task<json::value> context::request(std::string method, json::value params, durat
     auto state = state_;  // the context may be gone before we are
     // Revision 2026-07-28 has no requests from server to client (F10, I6).
     if (protocol::is_modern(state->client->revision)) {
-        throw error(error_kind::unavailable, "this revision of the protocol has no requests from server to client");
+        throw error(error_kind::unavailable, "servers cannot send requests in this protocol revision");
     }
     if (!state->client->confirmed) {
-        throw error(error_kind::unavailable, "the client has not confirmed its initialization yet");
+        throw error(error_kind::unavailable, "the client has not sent notifications/initialized yet");
     }
     detail::activity& here = co_await detail::this_activity{};
     if (&here.loop() != &state->request->loop()) {
-        throw error(error_kind::unavailable, "asked on another loop than the request's own");
+        throw error(error_kind::unavailable, "the client must be asked on the loop of the request");
     }
     auto owner = state->request->owner();
     if (!owner) throw error(error_kind::closed, "connection closed");

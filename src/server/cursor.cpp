@@ -84,7 +84,7 @@ list_position wanted_position(protocol::method list, const json::value& params) 
     auto text = cursor->if_string();
     if (!text) throw error(error_code::invalid_params, "cursor: expected string");
     std::optional<list_position> at = read_cursor(list, *text);
-    if (!at) throw error(error_code::invalid_params, "cursor: unknown");
+    if (!at) throw error(error_code::invalid_params, "cursor: invalid or of another list");
     return *at;
 }
 

@@ -12,10 +12,11 @@ namespace {
 
 void check_name(const std::string& name, bool has_function) {
     std::string shown = rpc::printable(name);
-    if (name.empty() || !json::is_utf8(name)) throw std::invalid_argument("keel: a method needs a name in UTF-8");
+    if (name.empty() || !json::is_utf8(name))
+        throw std::invalid_argument("keel: invalid method name: it must be non-empty UTF-8");
     if (protocol::find_method(name) != protocol::method::other || name.starts_with("rpc.") ||
         name == "notifications/initialized" || name == "notifications/cancelled" || name == "notifications/progress") {
-        throw std::invalid_argument("keel: method \"" + shown + "\": that name is the protocol's own");
+        throw std::invalid_argument("keel: method \"" + shown + "\": the name is reserved by the protocol");
     }
     if (!has_function) throw std::invalid_argument("keel: method \"" + shown + "\": the function is empty");
 }
@@ -67,7 +68,7 @@ void server::add_notification(std::string name, std::function<void(std::string_v
     impl_->refuse_while_serving("add_notification");
     check_name(name, static_cast<bool>(f));
     if (!impl_->core->notifications.emplace(name, std::move(f)).second) {
-        throw std::invalid_argument("keel: notification \"" + name + "\": there is one of that name already");
+        throw std::invalid_argument("keel: notification \"" + name + "\": already exists");
     }
 }
 

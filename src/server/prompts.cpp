@@ -39,14 +39,14 @@ std::string_view text_of(const json::value& v) { return v.if_string().value_or(s
 const char* fault_of(const content& said) {
     const json::value& block = said.as_block();
     if (said.type() == "image" || said.type() == "audio") {
-        if (!is_mime_type(text_of(block["mimeType"]))) return "its MIME type is not valid";
-        if (!base64_decode(text_of(block["data"]))) return "its data is not Base64";
+        if (!is_mime_type(text_of(block["mimeType"]))) return "invalid MIME type";
+        if (!base64_decode(text_of(block["data"]))) return "the data is not valid Base64";
     } else if (said.type() == "resource") {
         const json::value& inner = block["resource"];
-        if (!protocol::is_valid_uri(text_of(inner["uri"]))) return "its URI is not valid";
-        if (!is_mime_type(text_of(inner["mimeType"]))) return "its MIME type is not valid";
-        if (inner["text"].is_string() == inner["blob"].is_string()) return "it has neither text nor blob, or both";
-        if (inner["blob"].is_string() && !base64_decode(text_of(inner["blob"]))) return "its blob is not Base64";
+        if (!protocol::is_valid_uri(text_of(inner["uri"]))) return "invalid URI";
+        if (!is_mime_type(text_of(inner["mimeType"]))) return "invalid MIME type";
+        if (inner["text"].is_string() == inner["blob"].is_string()) return "exactly one of text and blob is required";
+        if (inner["blob"].is_string() && !base64_decode(text_of(inner["blob"]))) return "the blob is not valid Base64";
     }
     return nullptr;
 }
@@ -57,7 +57,7 @@ void write_prompt(reply& out, const prompt_result& r) {
     out.content += '[';
     for (const prompt_message& m : r.messages) {
         if (const char* fault = fault_of(m.content)) {
-            throw bad_result("a block of type " + std::string(m.content.type()) + " in a prompt: " + fault);
+            throw bad_result("invalid " + std::string(m.content.type()) + " block in a prompt: " + fault);
         }
         if (out.content.size() > 1) out.content += ',';
         out.content += m.role == role::user ? R"({"role":"user","content":)" : R"({"role":"assistant","content":)";
@@ -81,7 +81,7 @@ std::vector<prompt_argument> arguments_of(const struct_table& fields) {
         while (type->kind == shape::nullable) type = type->element;
         if (type->kind != shape::string && type->kind != shape::enumeration) {
             throw std::invalid_argument("keel: prompt arguments " + std::string(fields.name) + ": " +
-                                        std::string(f.wire) + ": must be a text, an enum, or an optional of these");
+                                        std::string(f.wire) + ": must be a string, an enum, or an optional of these");
         }
         prompt_argument made;
         made.name = f.wire;
@@ -114,14 +114,14 @@ prompt_offer::prompt_offer(detail::prompt_entry entry)
         check.not_empty("arguments", each.name);
         check.text("arguments", each.title);
         check.text("arguments", each.description);
-        if (!names.insert(each.name).second) check.refuse("arguments", "\"" + each.name + "\" is there twice");
+        if (!names.insert(each.name).second) check.refuse("arguments", "\"" + each.name + "\" is a duplicate");
     }
     for (const auto& [argument, function] : complete) {
         check.text("complete", argument);
-        if (!names.contains(argument)) check.refuse("complete", "there is no argument \"" + argument + "\"");
+        if (!names.contains(argument)) check.refuse("complete", "unknown argument \"" + argument + "\"");
         if (!function) check.refuse("complete", "the function for \"" + argument + "\" is empty");
     }
-    if (!handler) check.refuse("handler", "is empty");
+    if (!handler) check.refuse("handler", "must not be empty");
 }
 
 json::value prompt_offer::describe(protocol::revision r) const { return protocol::encode_for(r, about); }

@@ -54,13 +54,13 @@ void questions::take(std::string_view method, const json::value& params, std::st
     if (used_ && how.single_use) {
         std::int64_t now = unix_now(how);
         if (!server_->spent_states().spend(*used_, now, now + how.expires_after.count())) {
-            refuse_state("it has been used before");
+            refuse_state("already used");
         }
     }
 }
 
 void questions::refuse_state(const char* reason) const {
-    server_->report(log_level::warning, std::string("a requestState was refused: ") + reason);
+    server_->report(log_level::warning, std::string("requestState rejected: ") + reason);
     throw error(error_code::invalid_params, refusal);
 }
 
@@ -105,7 +105,7 @@ task<json::value> questions::ask(std::shared_ptr<questions> self, std::string ke
         co_return known->second.content;
     }
     if (self->open_.contains(key)) {
-        throw std::logic_error("keel: two questions of one call have the same key \"" + key + "\"");
+        throw std::logic_error("keel: duplicate key of questions in one call: \"" + key + "\"");
     }
     if (self->open_.empty()) self->start_timer(self->server_->options.asking.patience, &questions::end_round);
     self->open_.emplace(key, exchange{std::move(method), std::move(params)});
@@ -121,7 +121,7 @@ task<json::value> questions::ask(std::shared_ptr<questions> self, std::string ke
     } withdraw{*self, key};
     answer_wait forever;
     co_await forever;
-    throw std::logic_error("keel: a question was resumed without an answer");
+    throw std::logic_error("keel: a wait for an answer was resumed without one");
 }
 
 std::optional<json::value> questions::outcome(const std::string& key) const {
@@ -172,7 +172,7 @@ void questions::start_timer(duration d, void (questions::*then)()) {
 void questions::stop_timer() const noexcept { request_->loop().stop_timer(std::exchange(timer_, 0)); }
 
 void questions::give_up() {
-    server_->log(log_level::error, "a handler that asked the client did not end in time and was abandoned");
+    server_->log(log_level::error, "a handler that waits for the client did not stop in time and was abandoned");
     ++server_->totals.abandoned;
     rpc::handler_outcome outcome;
     try {
@@ -187,8 +187,8 @@ std::string questions::input_required() const {
     stop_timer();
     const asking_options& bounds = server_->options.asking;
     if (round_ >= bounds.max_rounds) {
-        server_->log(log_level::warning, "a call asked the client in too many rounds");
-        throw error(error_code::internal, "too many rounds of questions");
+        server_->log(log_level::warning, "a call asked the client in more than max_rounds rounds");
+        throw error(error_code::internal, "too many rounds of questions to the client");
     }
     json::value requests = json::object();
     json::value asked = json::object();
@@ -207,13 +207,14 @@ std::string questions::input_required() const {
                                                       {"answers", std::move(answers)},
                                                       {"once", std::move(outcomes)}}));
     if (plain.size() > bounds.max_state) {
-        server_->log(log_level::error, "what a call has to remember between rounds is too large: " +
+        server_->log(log_level::error, "the state of a call that asks the client is larger than max_state: " +
                                            std::to_string(plain.size()) + " bytes");
-        throw error(error_code::internal, "too much to remember between rounds");
+        throw error(error_code::internal, "the state of the call is too large");
     }
     std::string sealed = server_->sealer().seal(binding_, plain, unix_now(bounds) + bounds.expires_after.count());
     std::string out = R"({"resultType":"input_required","inputRequests":)";
-    if (!json::write(out, requests)) throw error(error_code::internal, "a question cannot be expressed in JSON");
+    if (!json::write(out, requests))
+        throw error(error_code::internal, "the parameters of a question are not valid JSON");
     out += R"(,"requestState":")";
     out += sealed;
     out += '"';

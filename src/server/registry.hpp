@@ -115,7 +115,7 @@ public:
         if (at != by_key_.end()) {
             if (!replace) {
                 throw std::invalid_argument(std::string("keel: ") + Entry::kind + " \"" + entry->key() +
-                                            "\": there is one of that name already");
+                                            "\": already exists");
             }
             at->second.second = std::move(entry);  // it keeps its place
         } else {

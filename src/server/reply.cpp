@@ -14,7 +14,7 @@ bad_arguments::~bad_arguments() = default;
 bad_result::~bad_result() = default;
 
 void throw_unexpressible() {
-    throw bad_result("the result cannot be expressed in JSON (NaN, infinity, or text that is not UTF-8)");
+    throw bad_result("the result is not valid JSON (NaN, infinity, or text that is not UTF-8)");
 }
 
 void throw_bad_arguments(const decode_error& e) { throw bad_arguments(e.message()); }

@@ -112,8 +112,8 @@ bool resource_lister::list_behind(const template_offer& t, context& ctx, list_po
         auto refuse = [&](const char* why) {
             throw detail::bad_result("list of resource template \"" + t.about.uri_template + "\": " + why);
         };
-        if (page.next == at.inner) refuse("what it gave to go on with is what it was called with");
-        if (page.next.size() > list_position::max_inner) refuse("what it gave to go on with is too long");
+        if (page.next == at.inner) refuse("`next` is the cursor that it was called with");
+        if (page.next.size() > list_position::max_inner) refuse("`next` is too long");
         at.inner = std::move(page.next);
         at.skip = 0;
         at.last_seen = 0;

@@ -21,11 +21,11 @@ void check_contents(const resource_contents& c) {
     auto refuse = [&](const std::string& why) {
         throw bad_result("contents of \"" + (json::is_utf8(c.uri) ? c.uri : "?") + "\": " + why);
     };
-    if (!protocol::is_valid_uri(c.uri)) refuse("uri: not a valid URI");
-    if (c.text.has_value() == c.blob.has_value()) refuse("exactly one of text and blob must be there");
+    if (!protocol::is_valid_uri(c.uri)) refuse("uri: invalid URI");
+    if (c.text.has_value() == c.blob.has_value()) refuse("exactly one of text and blob is required");
     if (c.blob) {
         std::string bytes;
-        if (!protocol::append_base64_decoded(bytes, *c.blob)) refuse("blob: not Base64");
+        if (!protocol::append_base64_decoded(bytes, *c.blob)) refuse("blob: invalid Base64");
     }
     if (!c.meta.is_null() && !c.meta.is_object()) refuse("meta: must be a JSON object");
 }
@@ -50,7 +50,7 @@ void write_contents(reply& out, const read_result& r) {
     }
     out.content += ']';
     if (!r.cache) return;
-    if (r.cache->ttl.count() < 0) throw bad_result("the cache hint of a read has a negative ttl");
+    if (r.cache->ttl.count() < 0) throw bad_result("the ttl of a cache hint must not be negative");
     server_side::write_cache_hint(out.extra, *r.cache);
 }
 
@@ -101,7 +101,7 @@ protocol::uri_template compile(const resource_template& about) {
     };
     if (end == std::string::npos || (text[end] != '{' && (text[end] != ':' || end == 0)) ||
         !std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), of_scheme)) {
-        check.refuse("uri_template", "must begin with a scheme, as in \"file:\"");
+        check.refuse("uri_template", "must begin with a URI scheme such as \"file:\"");
     }
     try {
         return protocol::uri_template(text);
@@ -118,7 +118,7 @@ protocol::uri_template compile(const resource_template& about) {
 
 void check_resource(const resource& about) {
     offer_checks check(resource_offer::kind, about.uri);
-    if (!protocol::is_valid_uri(about.uri)) check.refuse("uri", "not a valid URI");
+    if (!protocol::is_valid_uri(about.uri)) check.refuse("uri", "invalid URI");
     check_about(check, about);
     if (about.size && *about.size < 0) check.refuse("size", "must not be negative");
 }
@@ -128,7 +128,7 @@ resource_offer::resource_offer(detail::resource_entry entry)
     check_resource(about);
     offer_checks check(kind, about.uri);
     check.cache(cache);
-    if (!handler) check.refuse("handler", "is empty");
+    if (!handler) check.refuse("handler", "must not be empty");
 }
 
 json::value resource_offer::describe(protocol::revision r) const { return protocol::encode_for(r, about); }
@@ -139,11 +139,11 @@ template_offer::template_offer(detail::template_entry entry)
     offer_checks check(kind, about.uri_template);
     check_about(check, about);
     check.cache(options.cache);
-    if (!handler) check.refuse("handler", "is empty");
+    if (!handler) check.refuse("handler", "must not be empty");
     for (const auto& [variable, function] : options.complete) {
         const auto& known = pattern.variables();
         if (std::find(known.begin(), known.end(), variable) == known.end()) {
-            check.refuse("complete", "the template has no variable \"" + variable + "\"");
+            check.refuse("complete", "unknown variable \"" + variable + "\"");
         }
         if (!function) check.refuse("complete", "the function for \"" + variable + "\" is empty");
     }
@@ -207,7 +207,7 @@ invocation find_resource(const incoming& in, const table<resource_offer>& resour
         return call;
     }
     if (!protocol::is_valid_uri(*uri)) {
-        throw error(error_code::invalid_params, "uri: not a valid URI", json::object({{"uri", *uri}}));
+        throw error(error_code::invalid_params, "uri: invalid URI", json::object({{"uri", *uri}}));
     }
     bool refused = false;
     for (std::size_t i = 0; i < templates.size(); ++i) {

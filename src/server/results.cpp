@@ -85,7 +85,7 @@ rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_
         out = rpc::handler_outcome::of(thrown, told_to_stop);
     } catch (const refused_read& e) {
         out = rpc::handler_outcome::of(thrown, told_to_stop);
-        out.log = "refused to read \"" + e.uri() + "\": it leads out of its folder";
+        out.log = "refused to read \"" + e.uri() + "\": a template variable leaves its folder";
     } catch (...) {  // everything else means the same everywhere
         out = rpc::handler_outcome::of(thrown, told_to_stop);
     }

@@ -108,7 +108,7 @@ state_key state_key_from_text(std::string_view text) {
     }
     if (good) std::ranges::transform(raw, key.secret.begin(), [](char c) { return static_cast<unsigned char>(c); });
     cleanse(raw);
-    if (!good) throw std::invalid_argument("keel: a state key is 64 hexadecimal digits, or base64 of 32 bytes");
+    if (!good) throw std::invalid_argument("keel: invalid state key: use 64 hexadecimal digits or base64 of 32 bytes");
     return key;
 }
 
@@ -140,7 +140,7 @@ state_sealer::key_id state_sealer::id_of(const state_key& key) {
 std::string state_sealer::seal(const binding& b, std::string_view plain, std::int64_t expires_at) const {
     // Four characters for three bytes.
     if (plain.size() > max_sealed_size / 4 * 3 - header_size - tag_size)
-        throw std::length_error("keel: the state of a request is too large to be sealed");
+        throw std::length_error("keel: the state of a request is too large");
 
     std::string sealed(1, static_cast<char>(version));
     sealed.append(reinterpret_cast<const char*>(ids_[0].data()), id_size);
@@ -173,7 +173,7 @@ state_sealer::opened state_sealer::open(const binding& b, std::string_view text,
     if (text.size() > max_sealed_size) return refuse("too large");
     std::string raw;
     if (!protocol::append_base64_decoded(raw, text, protocol::base64_form::url)) return refuse("not base64url");
-    if (raw.empty() || static_cast<unsigned char>(raw[0]) != version) return refuse("of an unknown version");
+    if (raw.empty() || static_cast<unsigned char>(raw[0]) != version) return refuse("unknown version");
     if (raw.size() < header_size + tag_size) return refuse("too short");
 
     const std::string_view sealed = raw;
@@ -197,7 +197,7 @@ state_sealer::opened state_sealer::open(const binding& b, std::string_view text,
         if (static_cast<std::int64_t>(read_big_endian(header.substr(header_size - 8))) <= now) return refuse("expired");
         return out;
     }
-    return refuse(known ? "altered, or sealed for another method, parameters, audience or principal"
+    return refuse(known ? "modified, or sealed for another method, parameters, audience or principal"
                         : "sealed with an unknown key");
 }
 

@@ -33,20 +33,22 @@ void server::impl::refuse_in_handler(const char* what) const {
     if (in_handler()) {
         throw std::logic_error(
             std::string("keel: server::") + what +
-            " was called in a handler of this server, where it would wait for itself; use request_stop");
+            " must not be called in a handler of this server (it would wait for itself); use request_stop");
     }
 }
 
 void server::impl::refuse_in_hook(const char* what) const {
     if (hook_thread == std::this_thread::get_id()) {
-        throw std::logic_error(std::string("keel: server::") + what + " was called in a start or stop hook");
+        throw std::logic_error(std::string("keel: server::") + what + " must not be called in a start or stop hook");
     }
 }
 
 void server::impl::refuse_while_serving(const char* what) {
     refuse_in_hook(what);
     std::lock_guard lock(hook_mutex);
-    if (begun) throw std::logic_error(std::string("keel: server::") + what + " was called while serving");
+    if (begun)
+        throw std::logic_error(std::string("keel: server::") + what +
+                               " must not be called while the server is running");
 }
 
 // ---- sessions ----
@@ -54,14 +56,14 @@ void server::impl::refuse_while_serving(const char* what) {
 void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connection> wire, const limits& bounds,
                          std::function<void(const connection_end&)> ended, std::string principal) {
     std::uint64_t key = 0;
-    std::shared_ptr<server_side::session> s;
+    std::shared_ptr<server_side::server_session> s;
     const char* refusal = nullptr;
     {
         std::lock_guard lock(mutex);
         if (stopping) {
-            refusal = "the server is stopping";
+            refusal = "server shutting down";
         } else if (wired >= core->options.max_connections) {
-            refusal = "too many connections are open";
+            refusal = "too many connections (limits::max_connections)";
         } else {
             s = make_session(on, ended, std::move(principal), false, key);
         }
@@ -80,18 +82,17 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
         begin();
     } else if (!on->post(begin)) {
         connection_end gone;
-        gone.cause = "the loop has ended";
+        gone.cause = "the event loop has ended";
         session_ended(key, gone);
         tell(*core, ended, gone);
     }
 }
 
-std::shared_ptr<server_side::session> server::impl::make_session(std::shared_ptr<keel::loop> on,
-                                                                 std::function<void(const connection_end&)> ended,
-                                                                 std::string principal, bool own_streams,
-                                                                 std::uint64_t& key) {
+std::shared_ptr<server_side::server_session> server::impl::make_session(
+    std::shared_ptr<keel::loop> on, std::function<void(const connection_end&)> ended, std::string principal,
+    bool own_streams, std::uint64_t& key) {
     key = next_session++;
-    auto s = std::make_shared<server_side::session>(
+    auto s = std::make_shared<server_side::server_session>(
         core,
         [weak = weak_from_this(), shared = core, key, ended = std::move(ended)](const connection_end& end) {
             tell(*shared, ended, end);
@@ -106,29 +107,29 @@ std::shared_ptr<server_side::session> server::impl::make_session(std::shared_ptr
     return s;
 }
 
-std::shared_ptr<server_side::session> server::impl::attach(std::shared_ptr<keel::loop> on,
-                                                           std::function<void(const connection_end&)> ended) {
+std::shared_ptr<server_side::server_session> server::impl::attach(std::shared_ptr<keel::loop> on,
+                                                                  std::function<void(const connection_end&)> ended) {
     std::lock_guard lock(mutex);
     if (stopping) return nullptr;
     std::uint64_t key = 0;
     return make_session(std::move(on), std::move(ended), {}, true, key);
 }
 
-bool server::impl::add_service(std::shared_ptr<service> s) {
+bool server::impl::add_transport(std::shared_ptr<server_transport> s) {
     std::lock_guard lock(mutex);
     if (stopping) return false;
-    services.push_back(std::move(s));
+    transports.push_back(std::move(s));
     return true;
 }
 
-void server::impl::service_ended(const service* s) {
-    std::shared_ptr<service> ended;  // let go of outside the lock
+void server::impl::transport_ended(const server_transport* s) {
+    std::shared_ptr<server_transport> ended;  // let go of outside the lock
     {
         std::lock_guard lock(mutex);
-        auto at = std::find_if(services.begin(), services.end(), [&](const auto& each) { return each.get() == s; });
-        if (at == services.end()) return;
+        auto at = std::find_if(transports.begin(), transports.end(), [&](const auto& each) { return each.get() == s; });
+        if (at == transports.end()) return;
         ended = std::move(*at);
-        services.erase(at);
+        transports.erase(at);
     }
     check_idle();
 }
@@ -140,13 +141,13 @@ void server::impl::tell(const server_side::server_core& core, const std::functio
     try {
         ended(end);
     } catch (const std::exception& e) {
-        core.log(log_level::error, std::string("the callback for the end of a connection failed: ") + e.what());
+        core.log(log_level::error, std::string("the callback for a closed connection threw: ") + e.what());
     }
 }
 
 void server::impl::session_ended(std::uint64_t key, const connection_end& end) {
     std::shared_ptr<keel::loop> on;
-    std::shared_ptr<server_side::session> ended;
+    std::shared_ptr<server_side::server_session> ended;
     {
         std::lock_guard lock(mutex);
         auto at = sessions.find(key);
@@ -171,7 +172,7 @@ void server::impl::check_idle() {
     if (tell) tell();
 }
 
-void server::impl::tell_list_changed(server_side::list_kind which) {
+void server::impl::tell_list_changed(list_kind which) {
     std::vector<served> all;
     {
         std::lock_guard lock(mutex);
@@ -185,7 +186,7 @@ void server::impl::tell_list_changed(server_side::list_kind which) {
             auto s = weak.lock();
             if (!s || s->closed()) return;
             for (unsigned kind = 0; kind < server_side::list_kinds; ++kind) {
-                if (kinds & (1U << kind)) s->list_changed(static_cast<server_side::list_kind>(kind));
+                if (kinds & (1U << kind)) s->list_changed(static_cast<list_kind>(kind));
             }
         });
     }
@@ -235,9 +236,9 @@ void server::impl::finish() {
         try {
             hook();
         } catch (const std::exception& e) {
-            core->log(log_level::error, std::string("a stop hook failed: ") + e.what());
+            core->log(log_level::error, std::string("an on_stop hook threw: ") + e.what());
         } catch (...) {  // anything may be thrown; its text cannot be known
-            core->log(log_level::error, "a stop hook failed");
+            core->log(log_level::error, "an on_stop hook threw an exception that is not a std::exception");
         }
     }
     auto states = core->set_states(nullptr);
@@ -287,11 +288,11 @@ void server::impl::open(const std::shared_ptr<async::epoll_loop>& on, const endp
 void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
     std::vector<std::pair<std::uint64_t, served>> all;
     std::vector<listening> closing;
-    std::vector<std::shared_ptr<service>> serving;
+    std::vector<std::shared_ptr<server_transport>> serving;
     {
         std::lock_guard lock(mutex);
         stopping = true;
-        serving = services;
+        serving = transports;
         all.assign(sessions.begin(), sessions.end());
         closing.swap(listeners);
     }
@@ -306,7 +307,7 @@ void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
         } else if (!each.loop->post(close)) {
             // A loop of the caller's that is no more: nobody else will tell us that its sessions are over.
             connection_end gone;
-            gone.cause = "the loop has ended";
+            gone.cause = "the event loop has ended";
             lost_some = true;
             session_ended(key, gone);
         }
@@ -368,9 +369,7 @@ server::~server() {
     impl_->finish_if_idle();
 }
 
-namespace {
-using server_side::list_kind;
-}
+namespace {}
 
 void server::add(detail::tool_entry entry) {
     bool replace = entry.about.options.replace;
@@ -470,7 +469,7 @@ void server::on_stop(std::function<void()> f) {
 
 void server::use(middleware m) {
     impl_->refuse_while_serving("use");
-    if (!m) throw std::invalid_argument("keel: a middleware is empty");
+    if (!m) throw std::invalid_argument("keel: server::use: the middleware is empty");
     impl_->core->around.push_back(std::move(m));
 }
 
@@ -520,7 +519,7 @@ void server::start(endpoint where) {
         opened->set_value(std::move(failed));
     });
     opened.reset();  // if the loop ends first, the promise is broken, and that is what the caller hears
-    if (!posted) throw std::runtime_error("keel: the server was stopped while it started");
+    if (!posted) throw std::runtime_error("keel: the server was stopped while it was starting");
     start_failure failed = future.get();
     if (failed.code) throw std::system_error(failed.code, failed.without_code());
     if (!failed.what.empty()) throw std::runtime_error(failed.what);

@@ -45,13 +45,13 @@ void check(const asking_options& how) {
     if (how.expires_after < std::chrono::seconds(1) || how.expires_after > std::chrono::hours(24 * 366)) {
         refuse("expires_after must be between a second and a year");
     }
-    if (how.max_rounds < 2) refuse("max_rounds must be at least 2: a question takes two");
+    if (how.max_rounds < 2) refuse("max_rounds must be at least 2: each question needs two rounds");
     if (how.max_state > 512 * 1024) refuse("max_state must be at most 512 KiB");
     if (how.patience < duration::zero()) refuse("patience must not be negative");
 }
 
 void must_be_text(const char* field, std::string_view text) {
-    if (!json::is_utf8(text)) throw std::invalid_argument(std::string("keel: server ") + field + " is not UTF-8");
+    if (!json::is_utf8(text)) throw std::invalid_argument(std::string("keel: server ") + field + " must be UTF-8");
 }
 
 }  // namespace
@@ -73,22 +73,23 @@ server_core::server_core(implementation who, server_options how)
     for (const auto& [name, hint] : options.cache) {
         protocol::method m = protocol::find_method(name);
         if (!protocol::is_cacheable(m)) {
-            throw std::invalid_argument("keel: server cache: results of \"" + name + "\" cannot be kept");
+            throw std::invalid_argument("keel: server cache: results of method \"" + name + "\" are not cacheable");
         }
-        if (hint.ttl.count() < 0) throw std::invalid_argument("keel: server cache: \"" + name + "\": negative ttl");
+        if (hint.ttl.count() < 0)
+            throw std::invalid_argument("keel: server cache: \"" + name + "\": ttl must not be negative");
         hints_[static_cast<std::size_t>(m)] = hint;
     }
     for (const auto& [id, settings] : options.extensions) {
         if (!protocol::is_valid_extension_id(id)) {
             throw std::invalid_argument("keel: server extension \"" + rpc::printable(id) +
-                                        "\": an identifier has a prefix, as in com.example/name");
+                                        "\": the identifier needs a prefix, such as com.example/name");
         }
         if (!settings.is_object()) {
             throw std::invalid_argument("keel: server extension \"" + id + "\": settings must be a JSON object");
         }
         std::string text;
         if (!json::write(text, settings)) {
-            throw std::invalid_argument("keel: server extension \"" + id + "\": settings cannot be expressed in JSON");
+            throw std::invalid_argument("keel: server extension \"" + id + "\": settings are not valid JSON");
         }
     }
     server_info_member_ = R"("io.modelcontextprotocol/serverInfo":)" + info_json(protocol::latest);
@@ -171,7 +172,7 @@ void server_core::report(log_level level, std::string_view text) const noexcept 
         }
         left_out = std::exchange(reports_left_out_, 0);
     }
-    if (left_out > 0) log(log_level::warning, std::to_string(left_out) + " further messages left out");
+    if (left_out > 0) log(log_level::warning, std::to_string(left_out) + " further messages suppressed");
     log(level, text);
 }
 

@@ -4,7 +4,7 @@
 
 #include "async/epoll_loop.hpp"
 #include "server/server_core.hpp"
-#include "server/session.hpp"
+#include "server/server_session.hpp"
 
 #include <keel/server.hpp>
 #include <keel/transport.hpp>
@@ -19,13 +19,13 @@
 namespace keel::inline KEEL_ABI {
 
 /// Something that serves clients in a way of its own, HTTP for instance, and is to be stopped with the server.
-class service {
+class server_transport {
 public:
-    service() = default;
-    service(const service&) = delete;
-    service& operator=(const service&) = delete;
-    virtual ~service() = default;
-    /// Begins to stop, after the server's sessions have been told. `service_ended` follows. Any thread.
+    server_transport() = default;
+    server_transport(const server_transport&) = delete;
+    server_transport& operator=(const server_transport&) = delete;
+    virtual ~server_transport() = default;
+    /// Begins to stop, after the server's sessions have been told. `transport_ended` follows. Any thread.
     virtual void stop(duration drain) = 0;
 };
 
@@ -39,11 +39,11 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
                std::function<void(const connection_end&)> ended, std::string principal = {});
     /// A session without a wire, known to the server until it has ended; the caller starts it, on its loop. None while the
     /// server is stopping. `ended` is called on that loop.
-    std::shared_ptr<server_side::session> attach(std::shared_ptr<keel::loop> on,
-                                                 std::function<void(const connection_end&)> ended);
+    std::shared_ptr<server_side::server_session> attach(std::shared_ptr<keel::loop> on,
+                                                        std::function<void(const connection_end&)> ended);
     /// False: the server is stopping.
-    bool add_service(std::shared_ptr<service> s);
-    void service_ended(const service* s);
+    bool add_transport(std::shared_ptr<server_transport> s);
+    void transport_ended(const server_transport* s);
 
     /// Opens an endpoint on a loop, whose thread calls this. Throws when the address cannot be used.
     /// `stdio_ended` is called when the client on standard input and output is gone.
@@ -56,7 +56,7 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     void end_background();
     /// Ends the worker threads. The number that did not end in time.
     std::size_t end_workers();
-    void tell_list_changed(server_side::list_kind which);
+    void tell_list_changed(list_kind which);
     /// Runs the start hooks, if they have not run. Throws what they throw.
     void begin();
     /// The same, and a server that was stopped serves again.
@@ -80,7 +80,7 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     std::shared_ptr<server_side::server_core> core;
 
     struct served {
-        std::shared_ptr<server_side::session> session;
+        std::shared_ptr<server_side::server_session> session;
         std::shared_ptr<keel::loop> loop;
         bool own_streams = false;
         /// One message to the loop serves for all changes until it is seen: a bit for each kind of list.
@@ -98,7 +98,7 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     std::uint64_t next_session = 1;
     std::size_t wired = 0;  // sessions with a connection of their own
     std::vector<listening> listeners;
-    std::vector<std::shared_ptr<service>> services;
+    std::vector<std::shared_ptr<server_transport>> transports;
     std::string address;
     bool stopping = false;
     connection_end last;
@@ -116,10 +116,11 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     std::thread background_thread;
 
 private:
-    bool idle() const noexcept { return sessions.empty() && listeners.empty() && services.empty(); }
-    std::shared_ptr<server_side::session> make_session(std::shared_ptr<keel::loop> on,
-                                                       std::function<void(const connection_end&)> ended,
-                                                       std::string principal, bool own_streams, std::uint64_t& key);
+    bool idle() const noexcept { return sessions.empty() && listeners.empty() && transports.empty(); }
+    std::shared_ptr<server_side::server_session> make_session(std::shared_ptr<keel::loop> on,
+                                                              std::function<void(const connection_end&)> ended,
+                                                              std::string principal, bool own_streams,
+                                                              std::uint64_t& key);
     void session_ended(std::uint64_t key, const connection_end& end);
     void check_idle();
 };

@@ -41,12 +41,13 @@ using kind_set = std::array<bool, list_kinds>;
 constexpr std::size_t index(list_kind which) noexcept { return static_cast<std::size_t>(which); }
 
 [[noreturn]] void refuse(const std::string& why) { throw error(error_code::invalid_params, why); }
+[[noreturn]] void refuse(rpc::failure why) { throw error(why.code, why.message, std::move(why.data)); }
 
 std::string checked_uri(const json::value& given, const char* where, std::size_t longest) {
     auto text = given.if_string();
-    if (!text) refuse(std::string(where) + ": expected a string");
+    if (!text) refuse(std::string(where) + ": expected string");
     if (text->size() > longest) refuse(std::string(where) + ": too long");
-    if (!protocol::is_valid_uri(*text)) refuse(std::string(where) + ": not a URI: " + rpc::printable(*text));
+    if (!protocol::is_valid_uri(*text)) refuse(std::string(where) + ": invalid URI: " + rpc::printable(*text));
     return std::string(*text);
 }
 
@@ -57,16 +58,16 @@ struct filter {
 
     static filter from(const json::value& params, std::size_t longest_uri) {
         const json::value& given = params["notifications"];
-        if (!given.is_object()) refuse("notifications: expected an object");
+        if (!given.is_object()) refuse("notifications: expected object");
         filter f;
         for (std::size_t k = 0; k < list_kinds; ++k) {
             const json::value* wanted = given.find(names[k].filter);
             if (!wanted) continue;
-            if (!wanted->is_bool()) refuse("notifications." + std::string(names[k].filter) + ": expected a boolean");
+            if (!wanted->is_bool()) refuse("notifications." + std::string(names[k].filter) + ": expected boolean");
             f.lists[k] = wanted->as_bool();
         }
         if (const json::value* wanted = given.find("resourceSubscriptions")) {
-            if (!wanted->is_array()) refuse("notifications.resourceSubscriptions: expected an array");
+            if (!wanted->is_array()) refuse("notifications.resourceSubscriptions: expected array");
             f.uris.emplace();
             std::set<std::string> seen;
             for (const json::value& each : wanted->items()) {
@@ -263,11 +264,12 @@ private:
         stream s;
         s.request = request;
         s.id = json::to_string(id);
-        if (s.id.size() > longest_id) refuse("the id of the request is too long for a subscription");
-        if (ending_) throw error(error_code::internal, "shutting down");
+        if (s.id.size() > longest_id) refuse("the request id is too long for a subscription");
+        if (ending_) refuse(rpc::refused_by_shutdown_error());
         if (open_listens() >= bounds_.max_listens) {
-            throw error(error_code::internal, "too many open subscriptions",
-                        json::object({{"reason", "overloaded"}, {"limit", bounds_.max_listens}}));
+            rpc::failure why = rpc::overloaded_error("too many open subscriptions");
+            why.data.set("limit", bounds_.max_listens);
+            refuse(std::move(why));
         }
         f.keep_supported(server_);
         if (f.uris) make_room(f.uris->size());

@@ -8,6 +8,7 @@
 
 #include <keel/json.hpp>
 #include <keel/task.hpp>
+#include <keel/types.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -17,7 +18,6 @@ namespace keel::inline KEEL_ABI::server_side {
 
 class server_core;
 
-enum class list_kind : unsigned char { tools, resources, prompts };
 inline constexpr std::size_t list_kinds = 3;
 
 /// The subscriptions of one session, on its loop. What has changed is kept as marks, one for each thing that was

@@ -24,7 +24,7 @@ void check_name(const tool_description& about) {
     };
     if (about.name.empty() || about.name.size() > 128) refuse(about, "name", "must have 1 to 128 characters");
     if (!std::all_of(about.name.begin(), about.name.end(), allowed)) {
-        refuse(about, "name", "may hold only letters, digits, '_', '-' and '.'");
+        refuse(about, "name", "may contain only letters, digits, '_', '-' and '.'");
     }
 }
 
@@ -68,11 +68,11 @@ tool::tool(detail::tool_entry entry)
     offer_checks common(kind, about.name);
     common.meta(about.options.meta);
     common.icons(about.options.icons);
-    if (!handler) refuse(about, "handler", "is empty");
+    if (!handler) refuse(about, "handler", "must not be empty");
     std::string text;
-    if (!json::write(text, about.description)) refuse(about, "description", "is not UTF-8");
-    if (!json::write(text, about.options.title)) refuse(about, "title", "is not UTF-8");
-    if (!json::write(text, encode(as_told(about)))) refuse(about, "description", "cannot be expressed in JSON");
+    if (!json::write(text, about.description)) refuse(about, "description", "must be UTF-8");
+    if (!json::write(text, about.options.title)) refuse(about, "title", "must be UTF-8");
+    if (!json::write(text, encode(as_told(about)))) refuse(about, "description", "is not valid JSON");
 }
 
 json::value tool::describe(protocol::revision r) const {
@@ -103,7 +103,7 @@ void write_tool(std::string& out, detail::reply& r, protocol::revision rev, cons
         json::document structured;
         const json::value* v = r.structured.empty() ? nullptr : structured.read(r.structured);
         decode_error e;
-        if (!v) throw detail::bad_result("tool \"" + t.about.name + "\" gave no structured content");
+        if (!v) throw detail::bad_result("tool \"" + t.about.name + "\" returned no structured content");
         if (!t.output.check(*v, e, "structuredContent")) {
             throw detail::bad_result("tool \"" + t.about.name + "\": " + e.message());
         }

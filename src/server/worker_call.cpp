@@ -62,9 +62,6 @@ void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::
     auto promised = std::make_shared<told_once>(std::move(done));
     rpc::handler_outcome refused;
     refused.what = rpc::handler_outcome::kind::failure;
-    auto overloaded = [](const char* why) {
-        return rpc::failure{error_code::internal, why, json::object({{"reason", "overloaded"}})};
-    };
     server_core& server = call->server();
     auto job = [call, promised]() {
         rpc::handler_outcome outcome;
@@ -74,7 +71,7 @@ void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::
             // A function that ends its own thread: the client is told, then the thread goes.
             outcome.what = rpc::handler_outcome::kind::failure;
             outcome.error = {error_code::internal, "internal error", {}};
-            outcome.log = "the handler's thread was ended";
+            outcome.log = "the handler ended its thread";
             promised->tell(std::move(outcome));
             throw;
         }
@@ -84,14 +81,14 @@ void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::
         auto pool = server.workers();
         // Calls that were given up while they waited no longer count as in flight, but they are still in this queue.
         if (pool->queued() >= server.options.limits.max_in_flight_total) {
-            refused.error = overloaded("too many calls wait for a thread");
+            refused.error = rpc::overloaded_error("too many calls are waiting for a worker thread");
         } else if (pool->submit(std::move(job))) {
             return;
         } else {
-            refused.error = {error_code::internal, "server shutting down", {}};
+            refused.error = rpc::shutting_down_error();
         }
     } catch (const std::system_error& e) {
-        refused.error = overloaded("no thread for this call");
+        refused.error = rpc::overloaded_error("cannot start a worker thread");
         refused.log = e.what();
     }
     promised->tell(std::move(refused));

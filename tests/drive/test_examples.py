@@ -353,7 +353,7 @@ class Asking(unittest.TestCase):
             self.assertEqual(message["result"]["content"][0]["text"], "Reservation 1: Ada to Oslo, with a view")
             # A page is not known in this revision.
             error = program.ask({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "pay"}})["error"]
-            self.assertEqual((error["code"], error["message"]), (-32600, "the client does not support URLs"))
+            self.assertEqual((error["code"], error["message"]), (-32600, "the client does not support URL elicitation"))
 
 
 if __name__ == "__main__":

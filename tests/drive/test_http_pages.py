@@ -120,7 +120,7 @@ class Https(HttpTest):
     def test_a_renewed_certificate_needs_no_restart(self):
         with self.server.connect() as before:
             self.install("second")
-            self.server.wait_for_line("certificate was read again")
+            self.server.wait_for_line("TLS certificate reloaded")
             fresh = ssl.create_default_context()
             fresh.load_verify_locations(os.path.join(self.folder, "second.crt"))
             with hc.Connection((self.server.host, self.server.port), tls=fresh) as after:
@@ -131,7 +131,7 @@ class Https(HttpTest):
     def test_a_bad_certificate_is_complained_about_and_the_old_one_stays(self):
         with open(self.files[0], "w") as f:
             f.write("no certificate\n")
-        self.server.wait_for_line("new certificate cannot be used")
+        self.server.wait_for_line("cannot reload the TLS certificate")
         with self.server.connect() as c:
             c.send(hc.head("GET", "/health", {"Host": self.server.host_header}))
             self.assertEqual(c.response(to="GET").status, 200)

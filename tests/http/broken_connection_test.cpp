@@ -234,7 +234,7 @@ TEST_CASE("H6: a call of an older client goes on when its connection breaks, at 
             }
             CHECK(w.at(place).cancelled == 0);
             if (point == 0 && w.at(place).came == 0) continue;  // it hung up before the request was read
-            auto undeliverable = w.service->counters.undeliverable.load();
+            auto undeliverable = w.core->counters.undeliverable.load();
             w.open(place);
             CHECK(w.handlers.here() == 0);
             seen_answer got = c.last();
@@ -244,7 +244,7 @@ TEST_CASE("H6: a call of an older client goes on when its connection breaks, at 
                 CHECK(c.said() == "held " + place);
                 CHECK(c.wire->destroyed());
             } else if (got.events.empty()) {
-                CHECK(w.service->counters.undeliverable == undeliverable + 1);
+                CHECK(w.core->counters.undeliverable == undeliverable + 1);
             } else {
                 web_client& d = w.connect(s);
                 d.send(s.get(got.events.back().id));

@@ -53,7 +53,7 @@ TEST_CASE("A1, H3, H6, B18, G5: an older client's call ends in five ways at once
                     case 1: cancels.later(s.post(cancel_line("1"))); break;
                     case 2: ends.later(s.end()); break;
                     case 3: c.wire->fail_read(104); break;
-                    case 4: w.loop->post([&w] { w.service->stop({}); }); break;
+                    case 4: w.loop->post([&w] { w.core->stop({}); }); break;
                 }
                 // Some of them together, some one after the other.
                 if ((seed + static_cast<std::uint64_t>(what)) % 3 == 0) w.run();
@@ -95,7 +95,7 @@ TEST_CASE("A1, I2, G5: a modern call ends in three ways at once, and another is 
                             else c.wire->hangup();
                             break;
                         case 2:
-                            if (stop_or_not == 1) w.loop->post([&w] { w.service->stop({}); });
+                            if (stop_or_not == 1) w.loop->post([&w] { w.core->stop({}); });
                             else c.wire->fail_write_after(seed % 90, 32);
                             break;
                     }

@@ -61,7 +61,7 @@ TEST_CASE("G5, G2: a server stops within its bounds, whatever its clients do") {
     w.stop(drain);
     w.stop(drain);  // is nothing
     const limits& bounds = w.settings.bounds;
-    CHECK(time_to_stop(w) <= drain + bounds.cleanup_grace + bounds.final_write + w.service->tick + 50ms);
+    CHECK(time_to_stop(w) <= drain + bounds.cleanup_grace + bounds.final_write + w.core->tick + 50ms);
     CHECK(w.stopped());
     for (web_client* each : stalled) CHECK(each->wire->destroyed());
     CHECK(w.sessions() == 0);
@@ -184,7 +184,7 @@ TEST_CASE("G1: stopping twice, with another drain, and while nothing is there") 
         CHECK(c.wire->destroyed());
         CHECK(w.stopped());
     }
-    SUBCASE("the server stops, and its services with it") {
+    SUBCASE("the server stops, and its HTTP transport with it") {
         http_session s = w.open_session();
         web_client& c = w.connect(s);
         c.send(s.call("1", "hold", place_at_stop("a")));
@@ -206,7 +206,7 @@ TEST_CASE("G5, H6: a stateless call that goes on without its client does not hol
     CHECK(w.at("a").cancelled == 0);
     CHECK(w.handlers.here() == 1);
     w.stop();
-    CHECK(time_to_stop(w) <= w.settings.bounds.cleanup_grace + w.settings.bounds.final_write + w.service->tick + 50ms);
+    CHECK(time_to_stop(w) <= w.settings.bounds.cleanup_grace + w.settings.bounds.final_write + w.core->tick + 50ms);
     CHECK(w.at("a").cancelled == 1);
     CHECK(w.handlers.here() == 0);
 }

@@ -126,9 +126,9 @@ web::web(web_settings how) : settings(std::move(how)), loop(make_loop(settings.s
     };
     host = std::make_unique<server>(std::move(about), std::move(options));
     add_tools();
-    service = std::make_shared<http::service>(*host, settings.http);
+    core = std::make_shared<http::http_server_core>(*host, settings.http);
     server_access::of(*host)->begin();
-    service->open_lanes(loop, 1);
+    core->open_workers(loop, 1);
 }
 
 web::~web() {
@@ -208,7 +208,7 @@ web_client& web::connect(std::shared_ptr<web_talk> talk) {
     if (!talk) talk = std::make_shared<web_talk>();
     auto wire = std::make_shared<script>(loop);
     clients.push_back(std::make_unique<web_client>(loop, wire, std::move(talk)));
-    on_loop([this, wire] { service->lane_of(0).adopt(wire->open()); });
+    on_loop([this, wire] { core->worker_of(0).adopt(wire->open()); });
     return *clients.back();
 }
 
@@ -275,7 +275,7 @@ void web::finish() {
         if (checked.insert(c->talk.get()).second) c->talk->check();
     }
     host.reset();
-    service.reset();
+    core.reset();
     loop->run();
     CHECK(loop->ready() == 0);
     CHECK(loop->timers() == 0);

@@ -6,8 +6,8 @@
 // that the official schema allows.
 
 #include "http/answers.hpp"
+#include "http/http_server_core.hpp"
 #include "http/requests.hpp"
-#include "http/service.hpp"
 #include "support/gate.hpp"
 #include "support/harness.hpp"
 #include "support/manual_loop.hpp"
@@ -126,7 +126,7 @@ public:
     web_settings settings;
     const std::shared_ptr<manual_loop> loop;
     std::unique_ptr<server> host;
-    std::shared_ptr<http::service> service;
+    std::shared_ptr<http::http_server_core> core;
     head_count handlers;
     std::deque<std::unique_ptr<web_client>> clients;
 
@@ -161,14 +161,14 @@ public:
     void run() { loop->run(); }
     void advance(duration d) { loop->advance(d); }
     void stop(duration drain = {}) {
-        on_loop([this, drain] { service->stop(drain); });
+        on_loop([this, drain] { core->stop(drain); });
     }
-    bool stopped() const { return server_access::of(*host)->services.empty(); }
+    bool stopped() const { return server_access::of(*host)->transports.empty(); }
     std::size_t in_flight() const { return host->health().in_flight; }
-    std::size_t sessions() const { return service->counters.sessions; }
-    std::size_t streams() const { return service->counters.streams; }
+    std::size_t sessions() const { return core->counters.sessions; }
+    std::size_t streams() const { return core->counters.streams; }
     /// One tick of the server's clock, and a little.
-    duration tick() const { return service->tick + std::chrono::milliseconds(1); }
+    duration tick() const { return core->tick + std::chrono::milliseconds(1); }
     bool logged(std::string_view part) const;
 
     /// Everybody goes away, and nothing is left.

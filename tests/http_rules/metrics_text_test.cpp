@@ -27,16 +27,16 @@ keel_requests_in_flight 2
 # HELP keel_requests_total Requests received.
 # TYPE keel_requests_total counter
 keel_requests_total 1234567890123
-# HELP keel_dropped_late_total Messages said after their request had ended.
+# HELP keel_dropped_late_total Messages dropped because their request had already ended.
 # TYPE keel_dropped_late_total counter
 keel_dropped_late_total 0
-# HELP keel_rejected_input_total Messages that were not understood.
+# HELP keel_rejected_input_total Messages rejected as invalid.
 # TYPE keel_rejected_input_total counter
 keel_rejected_input_total 0
-# HELP keel_abandoned_total Handlers that did not stop in time.
+# HELP keel_abandoned_total Handlers abandoned because they did not stop in time.
 # TYPE keel_abandoned_total counter
 keel_abandoned_total 1
-# HELP keel_method_requests_total Requests that have ended, by method.
+# HELP keel_method_requests_total Completed requests, by method.
 # TYPE keel_method_requests_total counter
 keel_method_requests_total{method="a\"b\\c\nd"} 1
 keel_method_requests_total{method="tools/call"} 7
@@ -44,7 +44,7 @@ keel_method_requests_total{method="tools/call"} 7
 # TYPE keel_method_errors_total counter
 keel_method_errors_total{method="a\"b\\c\nd"} 0
 keel_method_errors_total{method="tools/call"} 1
-# HELP keel_method_seconds Time from reading a request to its end, by method and quantile.
+# HELP keel_method_seconds Request duration in seconds, by method and quantile.
 # TYPE keel_method_seconds gauge
 keel_method_seconds{method="a\"b\\c\nd",quantile="0.5"} 0
 keel_method_seconds{method="tools/call",quantile="0.5"} 0.001

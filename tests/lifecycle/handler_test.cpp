@@ -217,7 +217,7 @@ TEST_CASE("F4: a worker that is blocked when the last owner of its server lets g
                                                                         },
                                                                         {})));
         int ends = 0;
-        auto session = std::make_shared<server_side::session>(core, [&](const connection_end&) { ++ends; });
+        auto session = std::make_shared<server_side::server_session>(core, [&](const connection_end&) { ++ends; });
         session->start(loop, wire->open(), {});
         wire->feed(server_under_test::initialize_line("0", "2025-11-25") + "\n" + call_line("1", "deaf", "{}", "1") +
                    "\n");
@@ -344,7 +344,7 @@ TEST_CASE("F7, C9: a saved context can be used when its request, its connection 
                                                                                         return std::string("saved");
                                                                                     },
                                                                                     {.quick = true})));
-        auto session = std::make_shared<server_side::session>(core, [](const connection_end&) {});
+        auto session = std::make_shared<server_side::server_session>(core, [](const connection_end&) {});
         session->start(loop, wire->open(), {});
         wire->feed(server_under_test::initialize_line("0", "2025-11-25") + "\n" + call_line("1", "save", "{}", "1") +
                    "\n");
@@ -410,7 +410,7 @@ TEST_CASE("F8: the bound of the whole server counts the handlers of all its conn
     });
     s.start("2025-11-25");
     auto second_wire = std::make_shared<script>(s.loop);
-    auto second = std::make_shared<server_side::session>(s.core, [](const connection_end&) {});
+    auto second = std::make_shared<server_side::server_session>(s.core, [](const connection_end&) {});
     second->start(s.loop, second_wire->open(), s.settings.bounds);
     second_wire->feed(s.initialize_line("0", "2025-11-25") + "\n");
     for (const char* id : {"1", "2"}) second_wire->feed(call_line(id, "park") + "\n");

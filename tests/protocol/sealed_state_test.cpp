@@ -25,7 +25,7 @@ state_key key_of(unsigned char fill) {
 
 std::string problem_of(const state_sealer::opened& o) { return o.problem ? o.problem : ""; }
 
-constexpr const char* not_authentic = "altered, or sealed for another method, parameters, audience or principal";
+constexpr const char* not_authentic = "modified, or sealed for another method, parameters, audience or principal";
 
 }  // namespace
 
@@ -74,7 +74,7 @@ TEST_CASE("MRTR-06: a change of any bit is rejected") {
         CAPTURE(bit);
         CHECK(!opened);
         CHECK(opened.plain.empty());
-        CHECK(problem_of(opened) == (bit < 8    ? "of an unknown version"
+        CHECK(problem_of(opened) == (bit < 8    ? "unknown version"
                                      : bit < 40 ? "sealed with an unknown key"
                                                 : not_authentic));
     }
@@ -100,7 +100,7 @@ TEST_CASE("MRTR-06: truncated, extended, foreign and oversized texts are rejecte
         CAPTURE(length);
         CHECK(problem(std::string_view(sealed).substr(0, length)) != "");
     }
-    CHECK(problem("") == "of an unknown version");
+    CHECK(problem("") == "unknown version");
     CHECK(problem(sealed.substr(0, 4)) == "too short");
     CHECK(problem(sealed + "AAAA") != "");
     CHECK(problem(base64url_encode(*base64url_decode(sealed) + "x")) == not_authentic);
@@ -108,7 +108,7 @@ TEST_CASE("MRTR-06: truncated, extended, foreign and oversized texts are rejecte
     CHECK(problem(sealed + "\n") == "not base64url");
     CHECK(problem("{\"step\":1}") == "not base64url");
     CHECK(problem(std::string(state_sealer::max_sealed_size + 1, 'A')) == "too large");
-    CHECK(problem(std::string(state_sealer::max_sealed_size, 'A')) == "of an unknown version");
+    CHECK(problem(std::string(state_sealer::max_sealed_size, 'A')) == "unknown version");
     CHECK(problem_of(state_sealer().open(call, sealed, now)) == "sealed with an unknown key");
 }
 
@@ -195,7 +195,8 @@ TEST_CASE("MRTR-06: keys are parsed from hexadecimal digits or Base64, and never
             state_key_from_text(text);
             FAIL("accepted");
         } catch (const std::invalid_argument& e) {
-            CHECK(std::string_view(e.what()) == "keel: a state key is 64 hexadecimal digits, or base64 of 32 bytes");
+            CHECK(std::string_view(e.what()) ==
+                  "keel: invalid state key: use 64 hexadecimal digits or base64 of 32 bytes");
         }
     }
 }

@@ -176,7 +176,7 @@ TEST_CASE("an outcome that cannot be remembered is refused where it is made") {
     s.start();
     s.send(asking_line("1", "ask"));
     CHECK(outcome(s, "1") == "error -32603 internal error");
-    CHECK(s.logged("the outcome of \"n\" cannot be expressed in JSON"));
+    CHECK(s.logged("the result of step \"n\" is not valid JSON"));
 }
 
 TEST_CASE("what goes on beside a question does not keep the client waiting for ever") {

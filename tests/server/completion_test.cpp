@@ -167,7 +167,8 @@ TEST_CASE("COMP-03: an unknown reference or argument is invalid params, a failin
         std::string argument = R"("argument":{"name":"language","value":""})";
         CHECK(failed("") == "-32602 ref: expected object");
         CHECK(failed(R"("ref":{},)" + argument) == "-32602 ref.type: expected string");
-        CHECK(failed(R"("ref":{"type":"ref/tool"},)" + argument) == "-32602 ref.type: unknown: ref/tool");
+        CHECK(failed(R"("ref":{"type":"ref/tool"},)" + argument) ==
+              "-32602 ref.type: unknown reference type: ref/tool");
         CHECK(failed(R"("ref":{"type":"ref/prompt"},)" + argument) == "-32602 ref.name: expected string");
         CHECK(failed(R"("ref":{"type":"ref/resource"},)" + argument) == "-32602 ref.uri: expected string");
         CHECK(failed(R"("ref":{"type":"ref/prompt","name":"nobody"},)" + argument) == "-32602 unknown prompt: nobody");

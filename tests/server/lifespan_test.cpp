@@ -170,10 +170,10 @@ TEST_CASE("while it serves, nothing can be added that belongs before; afterwards
         return said;
     };
     s.start(endpoint::tcp("127.0.0.1:0"));
-    CHECK(add_all() == lines{"keel: server::on_start was called while serving",
-                             "keel: server::on_stop was called while serving",
-                             "keel: server::use was called while serving",
-                             "keel: server::add_notification was called while serving"});
+    CHECK(add_all() == lines{"keel: server::on_start must not be called while the server is running",
+                             "keel: server::on_stop must not be called while the server is running",
+                             "keel: server::use must not be called while the server is running",
+                             "keel: server::add_notification must not be called while the server is running"});
     CHECK_THROWS_AS(s.on_start([] {}), std::logic_error);
     s.stop();
     CHECK(add_all() == lines{"", "", "", ""});
@@ -190,9 +190,9 @@ TEST_CASE("a hook that starts, stops or changes its own server is told so instea
     s.on_stop([&] { said.push_back(what_of([&] { s.stop(); })); });
     s.start(endpoint::tcp("127.0.0.1:0"));
     s.stop();
-    CHECK(said == lines{"keel: server::start was called in a start or stop hook",
-                        "keel: server::use was called in a start or stop hook",
-                        "keel: server::stop was called in a start or stop hook"});
+    CHECK(said == lines{"keel: server::start must not be called in a start or stop hook",
+                        "keel: server::use must not be called in a start or stop hook",
+                        "keel: server::stop must not be called in a start or stop hook"});
 }
 
 TEST_CASE("the stop hook runs after the last handler") {

@@ -173,8 +173,8 @@ TEST_CASE("what a middleware throws by accident is an internal error, and its te
         }
     });
     s.speak("2025-11-25");
-    const char* said[] = {"the secret reason", "not derived from std::exception", "a result that is not an object",
-                          "called `next` twice"};
+    const char* said[] = {"the secret reason", "not derived from std::exception",
+                          "the result of a middleware is not an object", "called next() twice"};
     for (which = 0; which < 4; ++which) {
         CAPTURE(which);
         CHECK(s.greet("2025-11-25", std::to_string(which), "quick") == "error -32603 internal error");
@@ -443,7 +443,7 @@ TEST_CASE("many requests go through a middleware at once, each with its own") {
 
 TEST_CASE("an empty middleware is refused when it is added") {
     server s({.name = "test", .version = "1"});
-    CHECK(refusal_of([&] { s.use(middleware()); }) == "keel: a middleware is empty");
+    CHECK(refusal_of([&] { s.use(middleware()); }) == "keel: server::use: the middleware is empty");
 }
 
 }  // namespace keel::test

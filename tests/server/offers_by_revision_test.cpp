@@ -52,7 +52,7 @@ TEST_CASE(
         for (const char* bad : {"a b", "-a", "a/b/c", "1a/b", "a_b/c", "a..b/c"}) {
             CAPTURE(bad);
             CHECK(refusal_of([&] { s.add_resource(at("test://y", json::object({{bad, 1}})), [] { return "y"; }); }) ==
-                  "keel: resource \"test://y\": meta: \"" + std::string(bad) + "\" is no valid key");
+                  "keel: resource \"test://y\": meta: \"" + std::string(bad) + "\" is not a valid key");
         }
         s.tool("asking", [](keel::context& ctx) {
             ctx.progress(1);
@@ -98,7 +98,7 @@ TEST_CASE("RES-06: a scheme of one's own is offered when the URI is one, and ref
              {std::string("no-scheme"), std::string("1a:b"), std::string("a_b:c"), std::string("a b:c"),
               std::string("x:%zz"), std::string("x:a b"), std::string("x:<a>"), std::string("x:gr\xc3\xbc\xc3\x9f")}) {
             CAPTURE(bad);
-            CHECK(refusal_of([&] { s.add_resource(at(bad), [] { return "x"; }); }).find("uri: not a valid URI") !=
+            CHECK(refusal_of([&] { s.add_resource(at(bad), [] { return "x"; }); }).find("uri: invalid URI") !=
                   std::string::npos);
         }
         s.speak(version);

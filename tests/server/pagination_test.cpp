@@ -92,7 +92,8 @@ TEST_CASE("PAG-03: a cursor that we did not make for this list is refused") {
                 return s.error_of(s.ask(each.method, R"("cursor":)" + std::string(cursor)));
             };
             for (const auto& [other, cursor] : cursors) {
-                CHECK(with('"' + cursor + '"') == (other == each.method ? "" : "-32602 cursor: unknown"));
+                CHECK(with('"' + cursor + '"') ==
+                      (other == each.method ? "" : "-32602 cursor: invalid or of another list"));
             }
             const std::string good = cursors[each.method];
             std::string changed = good;
@@ -101,7 +102,7 @@ TEST_CASE("PAG-03: a cursor that we did not make for this list is refused") {
                                            std::string("AAAA"), good + "A", good + "=", " " + good, good.substr(1),
                                            good.substr(0, good.size() - 1), changed, std::string(100000, 'A')}) {
                 CAPTURE(bad);
-                CHECK(with('"' + bad + '"') == "-32602 cursor: unknown");
+                CHECK(with('"' + bad + '"') == "-32602 cursor: invalid or of another list");
             }
             for (const char* bad : {"7", "null", "{}", "[\"x\"]"}) CHECK(with(bad) == "-32602 cursor: expected string");
         }

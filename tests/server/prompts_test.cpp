@@ -203,8 +203,8 @@ TEST_CASE("PRM-02: a block that breaks the rules is an internal error, and the l
         CHECK(s.error_of(get(s, name)) == "-32603 internal error");
         CHECK(s.error_of(get(s, "good")) == "");
     }
-    CHECK(s.logged("a block of type image in a prompt: its data is not Base64"));
-    CHECK(s.logged("a block of type audio in a prompt: its MIME type is not valid"));
+    CHECK(s.logged("invalid image block in a prompt: the data is not valid Base64"));
+    CHECK(s.logged("invalid audio block in a prompt: invalid MIME type"));
 }
 
 TEST_CASE("a wrong prompt is refused with a message that names it and the field") {
@@ -218,24 +218,24 @@ TEST_CASE("a wrong prompt is refused with a message that names it and the field"
         });
     };
     CHECK(add([](auto& p) { p.name = ""; }) == "keel: prompt \"\": name: must not be empty");
-    CHECK(add([](auto& p) { p.name = "\xff"; }) == "keel: prompt \"?\": name: is not UTF-8");
-    CHECK(add([](auto& p) { p.title = "\xff"; }) == "keel: prompt \"p\": title: is not UTF-8");
-    CHECK(add([](auto& p) { p.description = "\xff"; }) == "keel: prompt \"p\": description: is not UTF-8");
+    CHECK(add([](auto& p) { p.name = "\xff"; }) == "keel: prompt \"?\": name: must be UTF-8");
+    CHECK(add([](auto& p) { p.title = "\xff"; }) == "keel: prompt \"p\": title: must be UTF-8");
+    CHECK(add([](auto& p) { p.description = "\xff"; }) == "keel: prompt \"p\": description: must be UTF-8");
     CHECK(add([](auto& p) { p.meta = 7; }) == "keel: prompt \"p\": meta: must be a JSON object");
-    CHECK(add([](auto& p) { p.arguments = {{"a"}, {"a"}}; }) == "keel: prompt \"p\": arguments: \"a\" is there twice");
+    CHECK(add([](auto& p) { p.arguments = {{"a"}, {"a"}}; }) == "keel: prompt \"p\": arguments: \"a\" is a duplicate");
     CHECK(add([](auto& p) { p.arguments = {{""}}; }) == "keel: prompt \"p\": arguments: must not be empty");
     keel::prompt_options options;
     options.complete["x"] = [](keel::context&, const keel::completion_request&) { return keel::completion(); };
-    CHECK(add([](auto&) {}, options) == "keel: prompt \"p\": complete: there is no argument \"x\"");
+    CHECK(add([](auto&) {}, options) == "keel: prompt \"p\": complete: unknown argument \"x\"");
     options.complete = {{"x", {}}};
     CHECK(add([](auto& p) { p.arguments = {{"x"}}; }, options) ==
           "keel: prompt \"p\": complete: the function for \"x\" is empty");
     CHECK(refusal_of([&] { s.add_prompt("p", [](bad_args) { return "x"; }); }) ==
-          "keel: prompt arguments bad_args: howMany: must be a text, an enum, or an optional of these");
+          "keel: prompt arguments bad_args: howMany: must be a string, an enum, or an optional of these");
     keel::prompt empty;
     empty.name = "p";
     CHECK(refusal_of([&] { keel::server_side::prompt_offer(keel::detail::prompt_entry{empty, {}, {}}); }) ==
-          "keel: prompt \"p\": handler: is empty");
+          "keel: prompt \"p\": handler: must not be empty");
     CHECK(add([](auto&) {}) == "");
-    CHECK(add([](auto&) {}) == "keel: prompt \"p\": there is one of that name already");
+    CHECK(add([](auto&) {}) == "keel: prompt \"p\": already exists");
 }

@@ -157,7 +157,7 @@ TEST_CASE("RES-04: a request without a valid URI is refused") {
         CHECK(s.error_of(s.ask("resources/read", R"("uri":null)")) == "-32602 uri: expected string");
         for (const char* bad : {"", "no scheme", "note://a b", "note://%zz", "note://[1]/", "://x", "n\u00f6te://x"}) {
             CAPTURE(bad);
-            CHECK(s.error_of(s.read(bad)) == "-32602 uri: not a valid URI");
+            CHECK(s.error_of(s.read(bad)) == "-32602 uri: invalid URI");
         }
         CHECK(s.error_of(s.read("note://fine")) == "");
     }
@@ -364,7 +364,7 @@ TEST_CASE("a list function that fails is an internal error whose text only the l
         CHECK(s.logged("the disk is gone"));
         what = 1;
         CHECK(s.error_of(s.ask("resources/list")) == "-32603 internal error");
-        CHECK(s.logged("resource \"no scheme\": uri: not a valid URI"));
+        CHECK(s.logged("resource \"no scheme\": uri: invalid URI"));
         what = 2;  // gives nothing and always says that there is more: the thread is given back, the client may go on
         CHECK(s.ask("resources/list")["result"].contains("nextCursor"));
         what = 3;
@@ -372,7 +372,7 @@ TEST_CASE("a list function that fails is an internal error whose text only the l
         what = 4;
         CHECK(s.error_of(s.ask("resources/list")) == "-32603 internal error");
         what = 5;
-        CHECK(s.error_of(s.ask("resources/list")) == "-32602 cursor: unknown");
+        CHECK(s.error_of(s.ask("resources/list")) == "-32602 cursor: invalid or of another list");
     }
 }
 
@@ -385,35 +385,35 @@ TEST_CASE("RES-04, RES-06: a wrong resource is refused with a message that names
             s.add_resource(r, [] { return "x"; }, options);
         });
     };
-    CHECK(add([](auto& r) { r.uri = ""; }) == "keel: resource \"\": uri: not a valid URI");
-    CHECK(add([](auto& r) { r.uri = "no scheme"; }) == "keel: resource \"no scheme\": uri: not a valid URI");
-    CHECK(add([](auto& r) { r.uri = "a:\xff"; }) == "keel: resource \"?\": uri: not a valid URI");
+    CHECK(add([](auto& r) { r.uri = ""; }) == "keel: resource \"\": uri: invalid URI");
+    CHECK(add([](auto& r) { r.uri = "no scheme"; }) == "keel: resource \"no scheme\": uri: invalid URI");
+    CHECK(add([](auto& r) { r.uri = "a:\xff"; }) == "keel: resource \"?\": uri: invalid URI");
     CHECK(add([](auto& r) { r.name = ""; }) == "keel: resource \"a:b\": name: must not be empty");
-    CHECK(add([](auto& r) { r.name = "\xff"; }) == "keel: resource \"a:b\": name: is not UTF-8");
-    CHECK(add([](auto& r) { r.title = "\xff"; }) == "keel: resource \"a:b\": title: is not UTF-8");
-    CHECK(add([](auto& r) { r.description = "\xff"; }) == "keel: resource \"a:b\": description: is not UTF-8");
-    CHECK(add([](auto& r) { r.mime_type = "\xff"; }) == "keel: resource \"a:b\": mime_type: is not UTF-8");
+    CHECK(add([](auto& r) { r.name = "\xff"; }) == "keel: resource \"a:b\": name: must be UTF-8");
+    CHECK(add([](auto& r) { r.title = "\xff"; }) == "keel: resource \"a:b\": title: must be UTF-8");
+    CHECK(add([](auto& r) { r.description = "\xff"; }) == "keel: resource \"a:b\": description: must be UTF-8");
+    CHECK(add([](auto& r) { r.mime_type = "\xff"; }) == "keel: resource \"a:b\": mime_type: must be UTF-8");
     CHECK(add([](auto& r) { r.size = -1; }) == "keel: resource \"a:b\": size: must not be negative");
     CHECK(add([](auto& r) { r.meta = 7; }) == "keel: resource \"a:b\": meta: must be a JSON object");
     CHECK(add([](auto& r) { r.meta = json::object({{"a b", 1}}); }) ==
-          "keel: resource \"a:b\": meta: \"a b\" is no valid key");
+          "keel: resource \"a:b\": meta: \"a b\" is not a valid key");
     CHECK(add([](auto& r) { r.meta = json::object({{"x", std::numeric_limits<double>::infinity()}}); }) ==
-          "keel: resource \"a:b\": meta: cannot be expressed in JSON");
+          "keel: resource \"a:b\": meta: is not valid JSON");
     for (double p : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
         CHECK(add([p](auto& r) { r.annotations = keel::annotations{{}, p, ""}; }) ==
-              "keel: resource \"a:b\": annotations.priority: must be from 0 to 1");
+              "keel: resource \"a:b\": annotations.priority: must be between 0 and 1");
     }
     CHECK(add([](auto& r) { r.annotations = keel::annotations{{}, {}, "\xff"}; }) ==
-          "keel: resource \"a:b\": annotations.last_modified: is not UTF-8");
+          "keel: resource \"a:b\": annotations.last_modified: must be UTF-8");
     CHECK(add([](auto& r) { r.icons.push_back({"i.png"}); }) ==
-          "keel: resource \"a:b\": icons: source is not a valid URI");
+          "keel: resource \"a:b\": icons: source must be a valid URI");
     CHECK(add([](auto&) {}, {.cache = keel::cache_hint{std::chrono::milliseconds(-1)}}) ==
-          "keel: resource \"a:b\": cache: negative ttl");
+          "keel: resource \"a:b\": cache: ttl must not be negative");
     CHECK(refusal_of([] {
               keel::server_side::resource_offer(keel::detail::resource_entry{resource_named("a:b"), {}, {}});
-          }) == "keel: resource \"a:b\": handler: is empty");
+          }) == "keel: resource \"a:b\": handler: must not be empty");
     CHECK(add([](auto&) {}) == "");
-    CHECK(add([](auto&) {}) == "keel: resource \"a:b\": there is one of that name already");
+    CHECK(add([](auto&) {}) == "keel: resource \"a:b\": already exists");
     CHECK(add([](auto&) {}, {.replace = true}) == "");
 }
 
@@ -426,16 +426,16 @@ TEST_CASE("a wrong resource template is refused with a message that names it and
     CHECK(add("") == start + "\": uri_template: must not be empty");
     CHECK(add("a:{x") == start + "a:{x\": uri_template: unclosed expression at 2");
     for (const char* text : {"notes/{id}", "/{id}", "notes", ":{x}", "a b:{x}"}) {
-        CHECK(add(text) == start + text + "\": uri_template: must begin with a scheme, as in \"file:\"");
+        CHECK(add(text) == start + text + "\": uri_template: must begin with a URI scheme such as \"file:\"");
     }
     keel::template_options options;
     options.complete["y"] = [](keel::context&, const keel::completion_request&) { return keel::completion(); };
-    CHECK(add("a:{x}", options) == start + "a:{x}\": complete: the template has no variable \"y\"");
+    CHECK(add("a:{x}", options) == start + "a:{x}\": complete: unknown variable \"y\"");
     options.complete = {{"x", {}}};
     CHECK(add("a:{x}", options) == start + "a:{x}\": complete: the function for \"x\" is empty");
     options.complete.clear();
     options.cache = keel::cache_hint{std::chrono::milliseconds(-1)};
-    CHECK(add("a:{x}", options) == start + "a:{x}\": cache: negative ttl");
+    CHECK(add("a:{x}", options) == start + "a:{x}\": cache: ttl must not be negative");
     CHECK(refusal_of([&] {
               keel::resource_template t = family("a:{x}");
               t.name = "";
@@ -443,8 +443,8 @@ TEST_CASE("a wrong resource template is refused with a message that names it and
           }) == start + "a:{x}\": name: must not be empty");
     CHECK(refusal_of([] {
               keel::server_side::template_offer(keel::detail::template_entry{family("a:{x}"), {}, {}});
-          }) == start + "a:{x}\": handler: is empty");
+          }) == start + "a:{x}\": handler: must not be empty");
     CHECK(add("a:{x}") == "");
     CHECK(add("{+whole}") == "");
-    CHECK(add("a:{x}") == start + "a:{x}\": there is one of that name already");
+    CHECK(add("a:{x}") == start + "a:{x}\": already exists");
 }

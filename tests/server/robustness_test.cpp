@@ -87,7 +87,7 @@ TEST_CASE("a log function may ask the server how it is") {
     std::string refused;
     s.serve(loop, std::move(second), [&](const keel::connection_end& e) { refused = e.cause; });
     CHECK(asked.get_future().get() == 1);
-    CHECK(refused == "refused: too many connections are open");
+    CHECK(refused == "refused: too many connections (limits::max_connections)");
     s.request_stop();
     on.until([&] { return s.health().connections == 0; });
 }
@@ -165,7 +165,7 @@ TEST_CASE("J4: calls that were given up while they waited for a thread leave the
         started.wait(0);
         c.send(R"({"jsonrpc":"2.0","id":"p","method":"ping"})");
         for (json::value m = c.receive(); !m.is_null(); m = c.receive()) {
-            if (m["error"]["message"] == json::value("too many calls wait for a thread")) refused = true;
+            if (m["error"]["message"] == json::value("too many calls are waiting for a worker thread")) refused = true;
             if (m["id"] == json::value("p")) break;
         }
     }

@@ -17,7 +17,6 @@
 
 using namespace keel;
 using namespace keel::test;
-using server_side::list_kind;
 
 namespace {
 

@@ -167,12 +167,12 @@ TEST_CASE("TOOL-08: a wrong registration is refused with a message that names th
     json::value good = json::object({{"type", "object"}});
     CHECK(message({.name = "", .input_schema = good}) == "keel: tool \"\": name: must have 1 to 128 characters");
     CHECK(message({.name = "a b", .input_schema = good}) ==
-          "keel: tool \"a b\": name: may hold only letters, digits, '_', '-' and '.'");
+          "keel: tool \"a b\": name: may contain only letters, digits, '_', '-' and '.'");
     CHECK(message({.name = "x", .input_schema = {}}) == "keel: tool \"x\": input_schema: must be a JSON object");
     CHECK(message({.name = "x", .input_schema = json::object()}) ==
           "keel: tool \"x\": input_schema: must have \"type\": \"object\"");
     CHECK(message({.name = "x", .description = "\xff", .input_schema = good}) ==
-          "keel: tool \"x\": description: is not UTF-8");
+          "keel: tool \"x\": description: must be UTF-8");
     CHECK(message({.name = "x", .input_schema = good}) == "");
     CHECK_THROWS_AS(s.add_tool(keel::tool_description{.name = "x", .input_schema = good},
                                std::function<keel::tool_result(keel::context&, const json::value&)>()),

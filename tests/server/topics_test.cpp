@@ -248,12 +248,13 @@ TEST_CASE("I12: a thousand listeners, a million changes, and one who never reads
     auto core = std::make_shared<server_side::server_core>(implementation{.name = "test", .version = "1"}, options);
     auto loop = std::make_shared<manual_loop>();
     std::vector<std::shared_ptr<script>> wires;
-    std::vector<std::shared_ptr<server_side::session>> sessions;
+    std::vector<std::shared_ptr<server_side::server_session>> sessions;
     std::size_t ended = 0;
     for (std::size_t i = 0; i < listeners; ++i) {
         wires.push_back(std::make_shared<script>(loop));
         if (i != 0) wires.back()->discard_output();
-        sessions.push_back(std::make_shared<server_side::session>(core, [&](const connection_end&) { ++ended; }));
+        sessions.push_back(
+            std::make_shared<server_side::server_session>(core, [&](const connection_end&) { ++ended; }));
         sessions.back()->start(loop, wires.back()->open(), options.limits);
         wires.back()->feed(
             modern_line("1", "subscriptions/listen", R"("notifications":{"resourceSubscriptions":["demo:hot"]})") +

@@ -5,7 +5,7 @@
 // no step of the loop, no object is left.
 
 #include "rpc/connection_io.hpp"
-#include "server/session.hpp"
+#include "server/server_session.hpp"
 #include "support/gate.hpp"
 #include "support/manual_loop.hpp"
 #include "support/scripted_connection.hpp"
@@ -71,7 +71,7 @@ public:
         if (settings.adjust) settings.adjust(options);
         if (settings.configure) settings.configure(options);
         core = std::make_shared<server_side::server_core>(std::move(about), std::move(options));
-        session = std::make_shared<server_side::session>(
+        session = std::make_shared<server_side::server_session>(
             core,
             [this](const connection_end& end) {
                 ends.push_back(end);
@@ -91,7 +91,7 @@ public:
     const std::shared_ptr<script> wire;
     tap seen;
     std::shared_ptr<server_side::server_core> core;
-    std::shared_ptr<server_side::session> session;
+    std::shared_ptr<server_side::server_session> session;
     std::vector<connection_end> ends;
     std::function<void()> on_ended;
     head_count handlers;  // see guard

@@ -1,10 +1,10 @@
 // Revisions 2024-11-05 to 2025-11-25: a handshake, then a session.
 
-#include "server/session.hpp"
+#include "server/server_session.hpp"
 
 namespace keel::inline KEEL_ABI::server_side {
 
-void session::on_legacy(rpc::serial id, std::string_view method, const json::value& params) {
+void server_session::on_legacy(rpc::serial id, std::string_view method, const json::value& params) {
     if (method == "initialize") return initialize(id, params);
     if (method == "ping" && era_ == era::unknown) return peer_->finish(id, "{}");
     if (era_ == era::modern || method == "server/discover") {
@@ -17,12 +17,13 @@ void session::on_legacy(rpc::serial id, std::string_view method, const json::val
     serve({id, protocol::find_method(method), method, params, client_->revision});
 }
 
-void session::initialize(rpc::serial id, const json::value& params) {
+void server_session::initialize(rpc::serial id, const json::value& params) {
     peer_->core().shield(id);  // nobody can cancel it (B10)
     auto asked = params["protocolVersion"].if_string();
     if (era_ == era::modern) {
-        return refuse_version(id, "this connection speaks " + std::string(protocol::name_of(protocol::latest)),
-                              asked.value_or(""));
+        return refuse_version(
+            id, "this connection uses protocol version " + std::string(protocol::name_of(protocol::latest)),
+            asked.value_or(""));
     }
     if (era_ == era::legacy && !stateless_) return reject(id, error_code::invalid_request, "already initialized");
     if (!asked) return reject(id, error_code::invalid_params, "protocolVersion: expected string");
@@ -53,7 +54,7 @@ void session::initialize(rpc::serial id, const json::value& params) {
     // Over HTTP a silent client is the usual case, and there may be no stream to ask it on: its session expires instead.
     if (!own_streams_) {
         keep_alive_.start(peer_, server_->options.keep_alive, [server = server_](rpc::peer& silent) {
-            server->log(log_level::warning, "a client did not answer a ping: its connection is closed");
+            server->log(log_level::warning, "connection closed: the client did not answer a ping");
             silent.close();
         });
     }
@@ -61,17 +62,17 @@ void session::initialize(rpc::serial id, const json::value& params) {
     peer_->finish(id, result);
 }
 
-void session::be_stateless(revision r) {
+void server_session::be_stateless(revision r) {
     stateless_ = true;
     era_ = era::legacy;
     client_ = std::make_shared<detail::client_facts>();
     client_->revision = r;
 }
 
-void session::set_log_level(const incoming& in) {
+void server_session::set_log_level(const incoming& in) {
     auto named = in.params["level"].if_string();
     auto level = named ? find_log_level(*named) : std::nullopt;
-    if (!level) throw error(error_code::invalid_params, "level: not a log level");
+    if (!level) throw error(error_code::invalid_params, "level: invalid log level");
     client_->log_level = static_cast<int>(*level);
 }
 

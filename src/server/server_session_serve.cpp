@@ -1,7 +1,7 @@
 // From a request to its answer: the same for both eras.
 
 #include "server/questions.hpp"
-#include "server/session.hpp"
+#include "server/server_session.hpp"
 #include "server/worker_call.hpp"
 
 #include <cxxabi.h>
@@ -12,7 +12,7 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-void session::serve(const incoming& in) {
+void server_session::serve(const incoming& in) {
     try {
         if (!server_->around.empty()) return run_with_middleware(in);
         must_offer(in);
@@ -36,7 +36,7 @@ void session::serve(const incoming& in) {
 }
 
 // A feature that is not declared does not exist.
-void session::must_offer(const incoming& in) {
+void server_session::must_offer(const incoming& in) {
     bool there = true;
     switch (in.which) {
         case method::resources_read:
@@ -55,11 +55,11 @@ void session::must_offer(const incoming& in) {
     }
 }
 
-bool session::is_kept_list(method which) noexcept {
+bool server_session::is_kept_list(method which) noexcept {
     return which == method::tools_list || which == method::prompts_list || which == method::resources_templates_list;
 }
 
-bool session::answer_at_once(const incoming& in, std::string& out) {
+bool server_session::answer_at_once(const incoming& in, std::string& out) {
     if (is_kept_list(in.which)) {
         list_text all;
         list(in, all);
@@ -80,7 +80,7 @@ bool session::answer_at_once(const incoming& in, std::string& out) {
     return true;
 }
 
-invocation session::find(const incoming& in) {
+invocation server_session::find(const incoming& in) {
     switch (in.which) {
         case method::tools_call: return find_tool(in, tools_.of(server_->tools));
         case method::resources_read:
@@ -95,7 +95,7 @@ invocation session::find(const incoming& in) {
     }
 }
 
-context session::make_context(const incoming& in) {
+context server_session::make_context(const incoming& in) {
     auto state = std::make_shared<detail::call_state>();
     state->request = peer_->open_request(in.id);
     state->server = server_;
@@ -121,13 +121,13 @@ context session::make_context(const incoming& in) {
 
 // ---- the three ways to run a handler ----
 
-void session::run(const incoming& in, invocation call) {
+void server_session::run(const incoming& in, invocation call) {
     if (call.handler->coroutine) return run_as_task(in, std::move(call));
     if (call.handler->quick) return run_quick(in, call);
     run_on_worker(in, std::move(call));
 }
 
-void session::run_quick(const incoming& in, const invocation& call) {
+void server_session::run_quick(const incoming& in, const invocation& call) {
     reply_.content.clear();
     reply_.structured.clear();
     reply_.extra.clear();
@@ -151,7 +151,7 @@ void session::run_quick(const incoming& in, const invocation& call) {
     peer_->finish(in.id, text_);
 }
 
-void session::run_on_worker(const incoming& in, invocation call) {
+void server_session::run_on_worker(const incoming& in, invocation call) {
     auto request = peer_->open_request(in.id);
     start_on_worker(std::make_shared<worker_call>(make_context(in), request, std::move(call), in, server_),
                     [request](rpc::handler_outcome outcome) { request->finish(std::move(outcome)); });
@@ -229,7 +229,7 @@ std::shared_ptr<questions> prepare_questions(const incoming& in, const json::val
 
 }  // namespace
 
-void session::run_as_task(const incoming& in, invocation call) {
+void server_session::run_as_task(const incoming& in, invocation call) {
     context ctx = make_context(in);
     auto request = peer_->open_request(in.id);
     auto asked = prepare_questions(in, in.params, ctx, request, server_);
@@ -259,7 +259,7 @@ task<json::value> go_on(std::shared_ptr<journey> j, std::size_t next, request_ca
     if (next < j->server->around.size()) {
         auto called = std::make_shared<bool>(false);
         next_handler rest = [j, next, called](request_call& c) {
-            if (std::exchange(*called, true)) throw std::logic_error("keel: a middleware called `next` twice");
+            if (std::exchange(*called, true)) throw std::logic_error("keel: a middleware called next() twice");
             return go_on(j, next + 1, c);
         };
         co_return co_await j->server->around[next](call, std::move(rest));
@@ -284,7 +284,7 @@ task<std::string> travel(std::shared_ptr<journey> j, context ctx, json::value pa
     std::exception_ptr failed;
     try {
         json::value result = co_await go_on(j, 0, call);
-        if (!result.is_object()) throw detail::bad_result("a middleware gave a result that is not an object");
+        if (!result.is_object()) throw detail::bad_result("the result of a middleware is not an object");
         if (protocol::is_modern(j->how.rev)) complete_result(result, *j->server);
         std::string text;
         if (!json::write(text, result)) detail::throw_unexpressible();
@@ -306,7 +306,7 @@ task<std::string> failing(std::exception_ptr e) {
 
 }  // namespace
 
-void session::run_with_middleware(const incoming& in) {
+void server_session::run_with_middleware(const incoming& in) {
     context ctx = make_context(in);
     auto request = peer_->open_request(in.id);
     auto j = std::make_shared<journey>();

@@ -1,10 +1,11 @@
 // Revision 2026-07-28: no handshake; every request says what it needs to be understood.
 
-#include "server/session.hpp"
+#include "server/server_session.hpp"
 
 namespace keel::inline KEEL_ABI::server_side {
 
-void session::on_modern(rpc::serial id, std::string_view method, const json::value& params, const json::value& meta) {
+void server_session::on_modern(rpc::serial id, std::string_view method, const json::value& params,
+                               const json::value& meta) {
     auto version = meta[protocol::meta_key::protocol_version].if_string();
     if (!version) {
         return reject(id, error_code::invalid_params,
@@ -18,15 +19,17 @@ void session::on_modern(rpc::serial id, std::string_view method, const json::val
         return refuse_version(id, "unsupported protocol version", *version);
     }
     if (era_ == era::legacy) {
-        return refuse_version(
-            id, "this connection was opened with " + std::string(protocol::name_of(client_->revision)), *version);
+        return refuse_version(id,
+                              "this connection was initialized with protocol version " +
+                                  std::string(protocol::name_of(client_->revision)),
+                              *version);
     }
     // A probe decides nothing: the client may still turn to initialize.
     if (method != "server/discover") era_ = era::modern;
     serve({id, protocol::find_method(method), method, params, protocol::latest});
 }
 
-void session::refuse_version(rpc::serial id, std::string_view message, std::string_view requested) {
+void server_session::refuse_version(rpc::serial id, std::string_view message, std::string_view requested) {
     json::value supported = json::array();
     if (era_ == era::legacy) {
         supported.push_back(protocol::name_of(client_->revision));
@@ -41,7 +44,7 @@ void session::refuse_version(rpc::serial id, std::string_view message, std::stri
            json::object({{"supported", std::move(supported)}, {"requested", requested}}));
 }
 
-void session::discover(const incoming& in, std::string& out) {
+void server_session::discover(const incoming& in, std::string& out) {
     out += R"({"resultType":"complete","supportedVersions":[)";
     for (std::size_t i = protocol::revision_count; i-- > 0;) {
         out += '"';

@@ -1,4 +1,4 @@
-#include "server/session.hpp"
+#include "server/server_session.hpp"
 
 #include "rpc/connection_io.hpp"
 
@@ -9,13 +9,13 @@ const json::value no_params;
 constexpr unsigned reports_per_second = 20;  // what a peer can make us log (J6)
 }  // namespace
 
-session::session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
-                 std::string principal, bool own_streams)
+server_session::server_session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
+                               std::string principal, bool own_streams)
     : server_(std::move(server)), ended_(std::move(ended)),
       principal_(std::make_shared<const std::string>(std::move(principal))), states_(server_->states()),
       subscriber_(*server_, !own_streams) {}
 
-void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
+void server_session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds) {
     peer_ =
         rpc::make_connection_peer(std::move(on), std::move(wire), rpc::role::server, bounds, server_->budget, *this);
     peer_->core().watch(*this);
@@ -24,7 +24,7 @@ void session::start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, 
     if (close_due_) close({});  // it was closed while it was on its way to its loop
 }
 
-void session::start(std::shared_ptr<loop> on, rpc::message_sink& sink, const limits& bounds) {
+void server_session::start(std::shared_ptr<loop> on, rpc::message_sink& sink, const limits& bounds) {
     own_streams_ = true;
     peer_ = std::make_shared<rpc::peer>(std::move(on), sink, rpc::role::server, bounds, server_->budget, *this);
     peer_->core().watch(*this);
@@ -32,7 +32,7 @@ void session::start(std::shared_ptr<loop> on, rpc::message_sink& sink, const lim
     if (close_due_) close({});
 }
 
-void session::close(duration drain, std::shared_ptr<void> keep) {
+void server_session::close(duration drain, std::shared_ptr<void> keep) {
     if (peer_ && peer_->closed()) return;
     if (keep) keep_ = std::move(keep);
     close_due_ = !peer_;
@@ -42,7 +42,7 @@ void session::close(duration drain, std::shared_ptr<void> keep) {
     }
 }
 
-void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
+void server_session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
     const json::value& params = given ? *given : no_params;
     // The body decides the era: a request that carries its version is a modern one.
     const json::value* meta = params.find("_meta");
@@ -53,7 +53,7 @@ void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, co
     }
 }
 
-void session::on_notification(rpc::peer&, std::string_view method, const json::value* given) {
+void server_session::on_notification(rpc::peer&, std::string_view method, const json::value* given) {
     if (method == "notifications/initialized") {
         if (era_ == era::legacy) client_->confirmed = true;
         return;
@@ -64,12 +64,12 @@ void session::on_notification(rpc::peer&, std::string_view method, const json::v
     }
 }
 
-void session::on_report(std::string_view text) {
+void server_session::on_report(std::string_view text) {
     time_point now = peer_->loop().now();
     if (now - reports_since_ >= std::chrono::seconds(1)) {
         if (reports_ > reports_per_second) {
             server_->log(log_level::warning,
-                         std::to_string(reports_ - reports_per_second) + " further messages left out");
+                         std::to_string(reports_ - reports_per_second) + " further messages suppressed");
         }
         reports_since_ = now;
         reports_ = 0;
@@ -77,12 +77,12 @@ void session::on_report(std::string_view text) {
     if (++reports_ <= reports_per_second) server_->log(log_level::warning, text);
 }
 
-void session::on_closed(std::string_view cause, std::size_t abandoned) {
+void server_session::on_closed(std::string_view cause, std::size_t abandoned) {
     subscriber_.end();
     keep_alive_.end();
     take_totals();
     server_->totals.abandoned += abandoned;
-    if (!cause.empty()) server_->log(log_level::info, "connection ended: " + std::string(cause));
+    if (!cause.empty()) server_->log(log_level::info, "connection closed: " + std::string(cause));
     if (abandoned > 0) {
         server_->log(log_level::error, std::to_string(abandoned) + " handlers did not stop in time and were abandoned");
     }
@@ -93,18 +93,18 @@ void session::on_closed(std::string_view cause, std::size_t abandoned) {
     if (auto ended = std::exchange(ended_, nullptr)) ended(end);
 }
 
-std::uint16_t session::kind_of(std::string_view name) {
+std::uint16_t server_session::kind_of(std::string_view name) {
     method which = protocol::find_method(name);
     if (which != method::other) return static_cast<std::uint16_t>(which);
     const auto* own = methods_.of(server_->methods).find(name);
     return own ? (*own)->stats_slot : method_stats::unknown;
 }
 
-void session::on_settled(std::uint16_t kind, time_point since, bool with_error) noexcept {
+void server_session::on_settled(std::uint16_t kind, time_point since, bool with_error) noexcept {
     server_->stats.record(kind, peer_->loop().now() - since, with_error);
 }
 
-void session::take_totals() noexcept {
+void server_session::take_totals() noexcept {
     const rpc::counters& now = peer_->core().count();
     auto take = [](std::atomic<std::uint64_t>& total, std::uint64_t count, std::uint64_t& told) {
         if (count != told) total.fetch_add(count - std::exchange(told, count), std::memory_order_relaxed);
@@ -114,12 +114,12 @@ void session::take_totals() noexcept {
     take(server_->totals.rejected_input, now.rejected_input, told_.rejected_input);
 }
 
-void session::reject(rpc::serial id, int code, std::string message, json::value data) {
+void server_session::reject(rpc::serial id, int code, std::string message, json::value data) {
     rpc::failure why{code, std::move(message), std::move(data)};
     peer_->finish(id, why);
 }
 
-void session::unknown_method(rpc::serial id, std::string_view method) {
+void server_session::unknown_method(rpc::serial id, std::string_view method) {
     reject(id, error_code::method_not_found, "method not found: " + rpc::printable(method));
 }
 

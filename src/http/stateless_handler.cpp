@@ -1,8 +1,8 @@
-#include "http/modern_side.hpp"
+#include "http/stateless_handler.hpp"
 
 #include "async/release_later.hpp"
 #include "http/http_connection.hpp"
-#include "http/service.hpp"
+#include "http/http_server_core.hpp"
 #include "http/sse_writer.hpp"
 
 #include <keel/error.hpp>
@@ -30,26 +30,27 @@ int status_of(const outgoing_message& about, bool stateless) noexcept {
 
 }  // namespace
 
-modern_side::modern_side(http_connection& c) : connection_(&c), lane_(c.lane()) {}
+stateless_handler::stateless_handler(http_connection& c) : connection_(&c), worker_(c.worker()) {}
 
-std::shared_ptr<modern_side> modern_side::create(http_connection& c) {
-    auto side = std::make_shared<modern_side>(c);
-    keel::http::lane& lane = c.lane();
+std::shared_ptr<stateless_handler> stateless_handler::create(http_connection& c) {
+    auto handler = std::make_shared<stateless_handler>(c);
+    keel::http::http_worker& worker = c.worker();
     // Held by the session until it has ended: it speaks through us.
-    side->session_ = lane.shared.server->attach(lane.loop, [side, &lane](const connection_end&) {
-        side->session_.reset();
-        detail::release_later(*lane.loop, side);             // its peer uses us until this turn is over
-        if (side->connection_) side->connection_->retire();  // only a server that stops ends it before its connection
-        lane.remove_orphan(side);
-        lane.let_go();
+    handler->session_ = worker.shared.server->attach(worker.loop, [handler, &worker](const connection_end&) {
+        handler->session_.reset();
+        detail::release_later(*worker.loop, handler);  // its peer uses us until this turn is over
+        if (handler->connection_)
+            handler->connection_->retire();  // only a server that stops ends it before its connection
+        worker.remove_orphan(handler);
+        worker.let_go();
     });
-    if (!side->session_) return nullptr;
-    lane.hold();
-    side->session_->start(lane.loop, *side, lane.shared.server->core->options.limits);
-    return side;
+    if (!handler->session_) return nullptr;
+    worker.hold();
+    handler->session_->start(worker.loop, *handler, worker.shared.server->core->options.limits);
+    return handler;
 }
 
-void modern_side::receive_request(const rpc::message& message, answer_form form) {
+void stateless_handler::receive_request(const rpc::message& message, answer_form form) {
     form_ = form;
     ++stream_;
     auto self = shared_from_this();
@@ -60,46 +61,46 @@ void modern_side::receive_request(const rpc::message& message, answer_form form)
     if (form == answer_form::events && waits) open_stream();
 }
 
-void modern_side::receive_notification(const rpc::message& message) {
+void stateless_handler::receive_notification(const rpc::message& message) {
     auto self = shared_from_this();
     session_->peer().receive(message, 0);
 }
 
-void modern_side::connection_closed() {
+void stateless_handler::connection_closed() {
     connection_ = nullptr;
     auto session = session_;
     if (!session) return;
     // H6: to an older client a lost connection means nothing; its call goes on, and nobody hears the answer.
     if (session->is_stateless()) {
-        lane_.add_orphan(shared_from_this());
+        worker_.add_orphan(shared_from_this());
         session->close(duration::max());
     } else session->peer().fail("the client closed its connection");
 }
 
 // HTTP-11: the client has closed the stream of its answer, and that is how it cancels.
-void modern_side::on_gone() {}  // connection_closed follows
+void stateless_handler::on_gone() {}  // connection_closed follows
 
-void modern_side::on_drained() {
+void stateless_handler::on_drained() {
     if (auto session = session_) session->peer().drained();
 }
 
-void modern_side::on_quiet() {
+void stateless_handler::on_quiet() {
     if (form_ != answer_form::json && connection_) open_stream();
 }
 
-void modern_side::open_stream() {
+void stateless_handler::open_stream() {
     connection_->open_stream();
     append_comment(connection_->begin_events());  // so that proxies let the head go (H19)
     connection_->end_events();
 }
 
-bool modern_side::is_sent(const outgoing_message& about) const noexcept {
+bool stateless_handler::is_sent(const outgoing_message& about) const noexcept {
     if (!connection_ || !connection_->answering() || about.stream != stream_) return false;
     return about.is_response() ||
            (about.type == outgoing_message::kind::scoped_notification && form_ != answer_form::json);
 }
 
-std::string& modern_side::begin(const outgoing_message& about) {
+std::string& stateless_handler::begin(const outgoing_message& about) {
     if (!is_sent(about)) {
         discarded_.clear();
         return discarded_;
@@ -118,7 +119,7 @@ std::string& modern_side::begin(const outgoing_message& about) {
     return *writing_;
 }
 
-void modern_side::end(const outgoing_message& about) {
+void stateless_handler::end(const outgoing_message& about) {
     std::string* written = std::exchange(writing_, nullptr);
     if (!written) return;
     if (!connection_->streaming()) return connection_->end_json();
@@ -127,17 +128,17 @@ void modern_side::end(const outgoing_message& about) {
     if (about.is_response()) connection_->end_stream();
 }
 
-std::size_t modern_side::queued_bytes(rpc::stream_id) const noexcept {
+std::size_t stateless_handler::queued_bytes(rpc::stream_id) const noexcept {
     return connection_ ? connection_->waiting() : 0;
 }
 
 // Its own handler has closed the connection, or the server gives it up: there is nothing to be said on it any more.
-void modern_side::on_unanswered(rpc::stream_id on, const rpc::request_id&) {
+void stateless_handler::on_unanswered(rpc::stream_id on, const rpc::request_id&) {
     if (connection_ && connection_->answering() && on == stream_) connection_->close();
 }
 
-void modern_side::flush(time_point) {
-    if (connection_) connection_->lane().flush_dirty();
+void stateless_handler::flush(time_point) {
+    if (connection_) connection_->worker().flush_dirty();
 }
 
 }  // namespace keel::http

@@ -1,7 +1,7 @@
 // The lists whose entries are all at hand. resource_list.cpp has the one that may ask the user's functions.
 
 #include "server/cursor.hpp"
-#include "server/session.hpp"
+#include "server/server_session.hpp"
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ std::optional<std::uint64_t> find_entries(list_text& out, std::string_view start
 
 }  // namespace
 
-void session::list(const incoming& in, list_text& out) {
+void server_session::list(const incoming& in, list_text& out) {
     const std::size_t limit = std::max<std::size_t>(server_->options.page_size, 1);
     std::optional<std::uint64_t> last;
     switch (in.which) {

@@ -2,9 +2,9 @@
 
 // Requests of revision 2026-07-28 on one HTTP connection, and, for servers without sessions, those of older ones.
 
-#include "http/answer_watcher.hpp"
+#include "http/answer_observer.hpp"
 #include "rpc/message_sink.hpp"
-#include "server/session.hpp"
+#include "server/server_session.hpp"
 
 #include <keel/http_server.hpp>
 
@@ -14,29 +14,29 @@
 namespace keel::inline KEEL_ABI::http {
 
 class http_connection;
-class lane;
+class http_worker;
 
 /// A peer of the connection's own. HTTP has one request at a time on a connection, so the peer's connection is this one: when it
 /// breaks, what runs is cancelled, as on any other transport. Lives until its session has ended.
-class modern_side final : public rpc::message_sink,
-                          private rpc::stream_control,
-                          public answer_watcher,
-                          public std::enable_shared_from_this<modern_side> {
+class stateless_handler final : public rpc::message_sink,
+                                private rpc::stream_control,
+                                public answer_observer,
+                                public std::enable_shared_from_this<stateless_handler> {
 public:
     /// Null while the server is stopping.
-    static std::shared_ptr<modern_side> create(http_connection& c);
-    ~modern_side() override = default;
-    explicit modern_side(http_connection& c);
+    static std::shared_ptr<stateless_handler> create(http_connection& c);
+    ~stateless_handler() override = default;
+    explicit stateless_handler(http_connection& c);
 
     /// The answer goes to the connection, in this form.
     void receive_request(const rpc::message& message, http_options::answer_form form);
     /// HTTP has answered it already (202).
     void receive_notification(const rpc::message& message);
-    server_side::session& session() noexcept { return *session_; }
+    server_side::server_session& session() noexcept { return *session_; }
     bool ended() const noexcept { return !session_; }
     void connection_closed();
 
-    // answer_watcher
+    // answer_observer
     void on_gone() override;
     void on_drained() override;
     void on_quiet() override;
@@ -57,8 +57,8 @@ private:
     void open_stream();
 
     http_connection* connection_;  // null when it has gone
-    keel::http::lane& lane_;
-    std::shared_ptr<server_side::session> session_;
+    keel::http::http_worker& worker_;
+    std::shared_ptr<server_side::server_session> session_;
     std::string discarded_;           // takes messages that are not sent
     std::string* writing_ = nullptr;  // between begin and end
     rpc::stream_id stream_ = 0;       // of the request at hand; each has its own

@@ -31,11 +31,13 @@ struct list_text {
 };
 
 /// Lives on its loop. Kept by the server until `ended` is called, which is the last thing it does.
-class session final : public rpc::peer_user, private rpc::request_watch, public std::enable_shared_from_this<session> {
+class server_session final : public rpc::peer_user,
+                             private rpc::request_watch,
+                             public std::enable_shared_from_this<server_session> {
 public:
     /// `own_streams`: each request has a stream of its own to the client (HTTP), so that its end needs no words.
-    session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
-            std::string principal = {}, bool own_streams = false);
+    server_session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
+                   std::string principal = {}, bool own_streams = false);
 
     void start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds);
 
@@ -73,16 +75,16 @@ private:
     std::uint16_t kind_of(std::string_view method) override;
     void on_settled(std::uint16_t kind, time_point since, bool with_error) noexcept override;
 
-    // session_legacy.cpp: revisions up to 2025-11-25
+    // server_session_legacy.cpp: revisions up to 2025-11-25
     void on_legacy(rpc::serial id, std::string_view method, const json::value& params);
     void initialize(rpc::serial id, const json::value& params);
     void set_log_level(const incoming& in);
-    // session_modern.cpp: revision 2026-07-28
+    // server_session_modern.cpp: revision 2026-07-28
     void on_modern(rpc::serial id, std::string_view method, const json::value& params, const json::value& meta);
     void refuse_version(rpc::serial id, std::string_view message, std::string_view requested);
     void discover(const incoming& in, std::string& out);
 
-    // session_serve.cpp: the same for both
+    // server_session_serve.cpp: the same for both
     void serve(const incoming& in);
     static bool is_kept_list(method which) noexcept;
     /// Methods whose answer is at hand. False: this is none of them.
@@ -96,7 +98,7 @@ private:
     void run_with_middleware(const incoming& in);
     context make_context(const incoming& in);
 
-    // session_lists.cpp
+    // server_session_lists.cpp
     void list(const incoming& in, list_text& out);
 
     void reject(rpc::serial id, int code, std::string message, json::value data = {});

@@ -1,0 +1,229 @@
+#include "http/http_server_core.hpp"
+
+#include "http/http_connection.hpp"
+#include "http/legacy_session.hpp"
+#include "http/stateless_handler.hpp"
+#include "transport/sockets.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+
+#include <algorithm>
+#include <future>
+
+namespace keel::inline KEEL_ABI::http {
+
+namespace {
+
+constexpr duration longest_tick = std::chrono::seconds(1);
+constexpr duration shortest_tick = std::chrono::milliseconds(5);
+// Sent to clients beyond max_connections, without reading their requests.
+constexpr std::string_view no_room =
+    "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+duration tick_for(const http_limits& l) {
+    duration least = std::min({l.head_time, l.body_time, l.idle_time, l.session_idle, l.keep_alive, l.ended_stream});
+    return std::clamp(least / 4, shortest_tick, longest_tick);
+}
+
+bool is_loopback(const tcp_address& a) {
+    return a.host == "localhost" || a.host == "::1" || a.host.starts_with("127.");
+}
+
+}  // namespace
+
+http_server_core::http_server_core(keel::server& s, http_options o)
+    : options(std::move(o)), server(server_access::of(s)), tick(tick_for(options.limits)) {
+    if (options.path.empty() || options.path[0] != '/') {
+        throw std::invalid_argument("keel: http_options.path must begin with '/': \"" + options.path + "\"");
+    }
+    if (options.tls_certificate.empty() != options.tls_key.empty()) {
+        throw std::invalid_argument("keel: http_options: tls_certificate and tls_key must be set together");
+    }
+    if (!options.tls_certificate.empty()) {
+        tls = std::make_unique<tls::tls_context>(tls::tls_files{options.tls_certificate, options.tls_key});
+    }
+    // Throws if allow_hosts or allow_origins has an invalid entry.
+    origins = origin_check({.hosts = options.allow_hosts, .origins = options.allow_origins});
+}
+
+http_server_core::~http_server_core() { join(); }
+
+void http_server_core::open(const std::string& address, std::shared_ptr<keel::loop> first, unsigned workers) {
+    // A port without a host binds to 127.0.0.1 (HTTP-15).
+    bool no_host = address.find_first_not_of("0123456789", address.starts_with(':') ? 1 : 0) == std::string::npos;
+    tcp_address where = tcp_address::parse(no_host ? "127.0.0.1:" + address.substr(address.starts_with(':')) : address);
+    {
+        std::lock_guard lock(mutex_);
+        if (stopping_) throw std::runtime_error("keel: http_server was stopped while it was starting");
+    }
+    origins = origin_check({.loopback = is_loopback(where),
+                            .hosts = options.allow_hosts,
+                            .origins = options.allow_origins,
+                            .cors = !options.allow_origins.empty()});
+    listener_ = transport::listen_tcp_sockets(
+        *first, where,
+        [weak = weak_from_this()](transport::descriptor socket, std::string name) {
+            if (auto self = weak.lock()) self->accepted(std::move(socket), std::move(name));
+        },
+        std::string(no_room));
+    where.port = listener_->port();
+    {
+        std::lock_guard lock(mutex_);
+        url_ = (tls ? "https://" : "http://") + where.text() + options.path;
+    }
+    try {
+        open_workers(std::move(first), workers);
+    } catch (const std::exception&) {  // connections must not be accepted without a worker
+        listener_->close();
+        listener_.reset();
+        throw;
+    }
+}
+
+void http_server_core::open_workers(std::shared_ptr<keel::loop> first, unsigned workers) {
+    std::vector<std::shared_ptr<async::epoll_loop>> own;
+    std::vector<std::unique_ptr<http_worker>> made;
+    made.push_back(std::make_unique<http_worker>(*this, 0, std::move(first)));
+    for (unsigned i = 1; i < workers; ++i) {
+        own.push_back(async::epoll_loop::create());
+        made.push_back(std::make_unique<http_worker>(*this, i, own.back()));
+    }
+    bool stopped = false;
+    {
+        std::lock_guard lock(mutex_);
+        workers_ = std::move(made);
+        workers_running_ = workers_.size();
+        stopped = stopping_;
+    }
+    for (const auto& each : own) run_in_thread(each);
+    workers_[0]->arm();
+    if (!stopped && server->add_transport(shared_from_this())) return;
+    stop({});
+    throw std::runtime_error("keel: the server is stopping");
+}
+
+void http_server_core::run_in_thread(const std::shared_ptr<async::epoll_loop>& l) {
+    own_loops_.push_back(l);
+    threads_.emplace_back([l] {
+        l->run();
+        l->end();
+    });
+}
+
+void http_server_core::open_in_background(const std::string& address, unsigned workers) {
+    auto first = async::epoll_loop::create();
+    run_in_thread(first);
+    foreign_first_ = false;
+    // The error as a value: exception objects are not passed between threads.
+    struct failure {
+        std::string what = {};
+        std::error_code code = {};
+    };
+    auto opened = std::make_shared<std::promise<failure>>();
+    auto future = opened->get_future();
+    first->post([this, &address, workers, first, opened] {
+        failure failed;
+        try {
+            open(address, first, workers);
+        } catch (const std::system_error& e) {
+            failed = {"cannot listen on " + address, e.code()};
+        } catch (const std::exception& e) {
+            failed = {e.what(), {}};
+        }
+        opened->set_value(std::move(failed));
+    });
+    failure failed = future.get();
+    if (failed.code) throw std::system_error(failed.code, failed.what);
+    if (!failed.what.empty()) throw std::runtime_error(failed.what);
+}
+
+void http_server_core::accepted(transport::descriptor socket, std::string name) {
+    if (counters.connections.fetch_add(1) >= options.limits.max_connections) {
+        --counters.connections;
+        ++counters.refused;
+        transport::say_and_close(std::move(socket), no_room);
+        return;
+    }
+    // Keeps unsent output in our own buffers, where limits apply to it, instead of megabytes in the kernel.
+    int most_unsent = 128 * 1024;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most_unsent, sizeof most_unsent);
+    http_worker& to = *workers_[next_worker_++ % workers_.size()];
+    if (to.loop->here()) return to.adopt(std::move(socket), name);
+    auto held = std::make_shared<transport::descriptor>(std::move(socket));
+    to.loop->post([self = shared_from_this(), &to, held, name = std::move(name)] { to.adopt(std::move(*held), name); });
+}
+
+void http_server_core::stop(duration drain) {
+    {
+        std::lock_guard lock(mutex_);
+        stopping_ = true;
+        if (workers_running_ == 0) return;  // not started, or already stopped
+    }
+    for (auto& each : workers_) {
+        auto begin = [self = shared_from_this(), l = each.get(), drain] {
+            if (l->index == 0 && self->listener_) self->listener_->close();
+            l->stop(drain);
+            l->flush_dirty();
+        };
+        if (each->loop->here()) begin();
+        else if (!each->loop->post(begin)) worker_ended(*each);  // the caller's loop has ended
+    }
+}
+
+void http_server_core::worker_ended(http_worker& which) {
+    {
+        std::lock_guard lock(mutex_);
+        if (std::exchange(which.end_reported, true) || --workers_running_ > 0) return;
+    }
+    for (auto& each : own_loops_) each->stop();
+    changed_.notify_all();
+    server->transport_ended(this);
+}
+
+void http_server_core::wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return workers_running_ == 0; });
+}
+
+bool http_server_core::wait_for_own() {
+    std::unique_lock lock(mutex_);
+    if (foreign_first_ && workers_running_ > 0) return false;
+    changed_.wait(lock, [this] { return workers_running_ == 0; });
+    return true;
+}
+
+void http_server_core::join() {
+    for (auto& each : own_loops_) each->stop();
+    for (std::thread& each : threads_) {
+        if (!each.joinable()) continue;
+        if (each.get_id() == std::this_thread::get_id()) each.detach();
+        else each.join();
+    }
+    threads_.clear();
+}
+
+bool http_server_core::in_own_thread() const noexcept {
+    return std::any_of(workers_.begin(), workers_.end(), [](const auto& each) { return each->loop->here(); });
+}
+
+std::uint64_t http_server_core::requests() const noexcept {
+    std::uint64_t all = 0;
+    for (const auto& each : workers_) all += each->requests.load(std::memory_order_relaxed);
+    return all;
+}
+
+std::string http_server_core::url() const {
+    std::lock_guard lock(mutex_);
+    return url_;
+}
+
+void http_server_core::renew_certificate() {
+    try {
+        if (tls->reload_if_changed()) server->core->log(log_level::notice, "TLS certificate reloaded");
+    } catch (const std::exception& e) {
+        server->core->log(log_level::error, std::string("cannot reload the TLS certificate: ") + e.what());
+    }
+}
+
+}  // namespace keel::http

@@ -1,0 +1,89 @@
+#pragma once
+
+// The implementation of http_server: the listener, the workers, and what the workers share.
+
+#include "async/epoll_loop.hpp"
+#include "http/http_worker.hpp"
+#include "http/origin_check.hpp"
+#include "server/server_impl.hpp"
+#include "tls/tls_context.hpp"
+#include "transport/descriptor.hpp"
+
+#include <keel/http_server.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace keel::inline KEEL_ABI::http {
+
+/// Values for the metrics page.
+struct http_counters {
+    std::atomic<std::size_t> connections{0};
+    std::atomic<std::size_t> sessions{0};
+    std::atomic<std::size_t> streams{0};
+    std::atomic<std::uint64_t> refused{0};  // responses with status 4xx or 5xx
+    std::atomic<std::uint64_t> undeliverable{
+        0};  // responses that were lost because the client had disconnected and cannot resume
+};
+
+/// Shared by the http_server and its workers. Mutable members are atomic, guarded by the mutex, or used by one thread only.
+class http_server_core final : public keel::server_transport, public std::enable_shared_from_this<http_server_core> {
+public:
+    http_server_core(keel::server& s, http_options o);
+    ~http_server_core() override;
+
+    /// Listens on `address`. Throws std::system_error if that fails. `first` is the loop of the first worker, and must be
+    /// called on its thread; the other workers get their own threads.
+    void open(const std::string& address, std::shared_ptr<keel::loop> first, unsigned workers);
+    /// Starts the workers without a listener: the caller passes connections to http_worker::adopt.
+    void open_workers(std::shared_ptr<keel::loop> first, unsigned workers);
+    /// Like `open`, with an own thread for the first worker too. Safe to call from any thread.
+    void open_in_background(const std::string& address, unsigned workers);
+    void stop(duration drain) override;
+    /// Blocks until all workers have ended.
+    void wait();
+    /// Like `wait`, but returns false at once if the first worker runs on the caller's loop and has not ended.
+    bool wait_for_own();
+    /// Joins our own threads. Call it after all workers have ended.
+    void join();
+    void worker_ended(http_worker& which);
+
+    http_worker& worker_of(unsigned index) { return *workers_[index]; }
+    std::size_t workers() const noexcept { return workers_.size(); }
+    std::uint64_t requests() const noexcept;
+    std::string url() const;
+    bool in_own_thread() const noexcept;
+    /// Reloads the TLS certificate if its file has changed.
+    void renew_certificate();
+
+    const http_options options;
+    const std::shared_ptr<server_access::impl> server;
+    http_counters counters;
+    origin_check origins;
+    std::unique_ptr<tls::tls_context> tls;
+    const duration tick;
+
+private:
+    void run_in_thread(const std::shared_ptr<async::epoll_loop>& l);
+    void accepted(transport::descriptor socket, std::string name);
+
+    std::vector<std::unique_ptr<http_worker>> workers_;
+    std::vector<std::shared_ptr<async::epoll_loop>> own_loops_;
+    std::vector<std::thread> threads_;
+    std::unique_ptr<listener> listener_;
+    std::size_t next_worker_ = 0;
+    bool foreign_first_ = true;  // the first worker runs on the caller's loop
+
+    mutable std::mutex mutex_;  // guards the members below and the start of `workers_`
+    std::condition_variable changed_;
+    std::string url_;
+    std::size_t workers_running_ = 0;
+    bool stopping_ = false;
+};
+
+}  // namespace keel::http

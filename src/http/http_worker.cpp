@@ -1,0 +1,161 @@
+#include "http/http_worker.hpp"
+
+#include "async/reactor.hpp"
+#include "async/release_later.hpp"
+#include "http/http_connection.hpp"
+#include "http/http_server_core.hpp"
+#include "http/legacy_session.hpp"
+#include "http/stateless_handler.hpp"
+#include "tls/tls_connection.hpp"
+#include "transport/fd_connection.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace keel::inline KEEL_ABI::http {
+
+http_worker::http_worker(http_server_core& s, unsigned i, std::shared_ptr<keel::loop> on)
+    : shared(s), index(i), loop(std::move(on)) {
+    update_clock();
+}
+
+http_worker::~http_worker() { loop->stop_timer(timer_); }
+
+void http_worker::adopt(transport::descriptor socket, const std::string& name) {
+    if (stopping_) {
+        --shared.counters.connections;
+        return;
+    }
+    hold();  // TLS may still write after the connection was closed
+    auto counted = [this, all = shared.shared_from_this()] {
+        --all->counters.connections;
+        let_go();
+    };
+    adopt(std::make_unique<transport::fd_connection>(async::reactor_of(*loop), std::move(socket), name,
+                                                     std::move(counted)));
+}
+
+void http_worker::adopt(std::unique_ptr<connection> wire) {
+    try {
+        if (shared.tls)
+            wire = std::make_unique<tls::tls_connection>(*loop, std::move(wire), *shared.tls,
+                                                         shared.server->core->options.limits.final_write);
+        if (timer_ == 0) update_clock();
+        auto c = std::make_shared<http_connection>(*this, std::move(wire));
+        connections_.emplace(c.get(), c);
+        c->start();
+    } catch (const std::exception& e) {
+        shared.server->core->report(log_level::error, std::string("cannot serve a connection: ") + e.what());
+    }
+    arm();
+}
+
+void http_worker::remove(http_connection* c) {
+    auto at = connections_.find(c);
+    if (at == connections_.end()) return;
+    detail::release_later(*loop, std::move(at->second));  // one of its functions may be on the stack
+    connections_.erase(at);
+    check_ended();
+}
+
+void http_worker::flush_dirty() {
+    // A failed write may cause further writes.
+    while (!dirty_.empty()) {
+        std::vector<std::shared_ptr<http_connection>> now = std::exchange(dirty_, {});
+        for (auto& each : now) each->write_dirty();
+    }
+}
+
+void http_worker::add_session(std::shared_ptr<legacy_session> s) {
+    std::string id = s->id();
+    sessions_.emplace(std::move(id), std::move(s));
+    arm();
+}
+
+std::shared_ptr<legacy_session> http_worker::find_session(std::string_view id) const {
+    auto at = sessions_.find(id);
+    return at == sessions_.end() ? nullptr : at->second;
+}
+
+void http_worker::remove_session(std::string_view id) {
+    auto at = sessions_.find(id);
+    if (at != sessions_.end()) sessions_.erase(at);
+}
+
+void http_worker::let_go() {
+    --held_;
+    check_ended();
+}
+
+void http_worker::arm() {
+    bool watches_files = index == 0 && shared.tls;
+    if (timer_ != 0 || ended_ || (connections_.empty() && sessions_.empty() && !watches_files)) return;
+    timer_ = loop->start_timer(loop->now() + shared.tick, [this] {
+        timer_ = 0;
+        tick();
+    });
+}
+
+void http_worker::update_clock() {
+    now_ = loop->now();
+    std::time_t t = std::time(nullptr);
+    if (t == date_of_) return;
+    date_of_ = t;
+    std::tm utc{};
+    ::gmtime_r(&t, &utc);
+    // Not strftime: HTTP dates use English names in every locale.
+    constexpr const char* days[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    constexpr const char* months[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    char line[64];
+    int size = std::snprintf(line, sizeof line, "Date: %s, %02d %s %04d %02d:%02d:%02d GMT\r\n", days[utc.tm_wday],
+                             utc.tm_mday, months[utc.tm_mon], utc.tm_year + 1900, utc.tm_hour, utc.tm_min, utc.tm_sec);
+    date_.assign(line, static_cast<std::size_t>(size));
+}
+
+void http_worker::tick() {
+    update_clock();
+    std::vector<std::shared_ptr<http_connection>> all;
+    all.reserve(connections_.size());
+    for (const auto& [key, c] : connections_) all.push_back(c);
+    for (const auto& c : all) {
+        if (now_ >= final_) c->close();
+        else c->check_time(now_);
+    }
+    std::vector<std::shared_ptr<legacy_session>> idle;
+    for (const auto& [id, s] : sessions_) {
+        if (s->check_idle(now_)) idle.push_back(s);
+    }
+    for (const auto& s : idle) s->end("the session has expired");
+    if (index == 0 && shared.tls) shared.renew_certificate();
+    flush_dirty();
+    arm();
+}
+
+void http_worker::stop(duration drain) {
+    stopping_ = true;
+    update_clock();
+    const limits& bounds = shared.server->core->options.limits;
+    final_ = std::min(final_, after(after(after(now_, drain), bounds.cleanup_grace), bounds.final_write));
+    std::vector<std::shared_ptr<legacy_session>> sessions;
+    for (const auto& [id, s] : sessions_) sessions.push_back(s);
+    for (const auto& s : sessions) s->stop(drain);
+    std::vector<std::shared_ptr<stateless_handler>> orphans(orphans_.begin(), orphans_.end());
+    for (const auto& s : orphans) {
+        if (!s->ended()) s->session().close(drain);
+    }
+    std::vector<std::shared_ptr<http_connection>> all;
+    for (const auto& [key, c] : connections_) all.push_back(c);
+    for (const auto& c : all) c->stop(drain);
+    check_ended();
+}
+
+void http_worker::check_ended() {
+    if (!stopping_ || ended_ || !connections_.empty() || held_ > 0) return;
+    ended_ = true;
+    loop->stop_timer(std::exchange(timer_, 0));
+    // At the end of the turn: a caller of this function may still use the worker.
+    loop->post([this, all = shared.shared_from_this()] { all->worker_ended(*this); });
+}
+
+}  // namespace keel::http
