@@ -16,7 +16,7 @@ namespace {
 [[noreturn]] void refuse(int code, const std::string& why) { throw keel::error(code, why); }
 
 [[noreturn]] void refuse_method(std::string_view method) {
-    refuse(error_code::method_not_found, "this client cannot be asked for " + rpc::printable(method));
+    refuse(error_code::method_not_found, "method not supported by this client: " + rpc::printable(method));
 }
 
 template <class T>
@@ -35,7 +35,7 @@ task<Answer> run(const question_handler<Answer, Question>& handler, async::worke
     if (handler.task_function()) co_return co_await handler.task_function()(std::move(who), std::move(question));
     // Questions that were taken back while they waited are not in flight any more, but still in this queue.
     if (pool->queued() >= most_queued) {
-        throw keel::error(error_code::internal, "too many questions wait for a thread",
+        throw keel::error(error_code::internal, "too many requests are waiting for a worker thread",
                           json::object({{"reason", "overloaded"}}));
     }
     std::function<Answer()> work = [f = handler.function(), who = std::move(who), q = std::move(question)] {
@@ -98,7 +98,7 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
     std::string_view mode = params["mode"].if_string().value_or("form");  // ELI-03
     protocol::elicit_result result;
     if (mode == "url") {
-        if (!options.on_url) refuse(error_code::invalid_params, "this client takes no URLs");
+        if (!options.on_url) refuse(error_code::invalid_params, "this client does not support URL elicitation");
         auto asked = read<protocol::elicit_url_params>(params);
         if (!asked.elicitation_id.empty()) remember_elicitation(asked.elicitation_id);
         url_question question;
@@ -109,8 +109,8 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
         result.action = co_await run(options.on_url, &workers(), on, std::move(who), std::move(question));
         co_return protocol::encode_for(rev, result);
     }
-    if (mode != "form") refuse(error_code::invalid_params, "no such mode: " + rpc::printable(mode));
-    if (!options.on_form) refuse(error_code::invalid_params, "this client takes no forms");
+    if (mode != "form") refuse(error_code::invalid_params, "unknown elicitation mode: " + rpc::printable(mode));
+    if (!options.on_form) refuse(error_code::invalid_params, "this client does not support form elicitation");
     auto asked = read<protocol::elicit_form_params>(params);
     form_question question;
     question.message = std::move(asked.message);
@@ -118,7 +118,7 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
     question.meta = std::move(asked.meta);
     form_answer given = co_await run(options.on_form, &workers(), on, std::move(who), std::move(question));
     if (auto problem = client_side::fit_form(asked.requested_schema, given)) {
-        refuse(error_code::internal, "the answer does not fit the form: " + *problem);
+        refuse(error_code::internal, "the form handler returned an invalid answer: " + *problem);
     }
     result.action = given.action;
     result.content = std::move(given.values);
@@ -135,7 +135,7 @@ void client_engine::heard(session& from, std::string_view method, const json::va
         c.what = what;
         from.tell(c, params);
         if (options.on_list_changed) {
-            contain("callback for changed lists", [&] { options.on_list_changed(which); });
+            contain("the on_list_changed callback", [&] { options.on_list_changed(which); });
         }
     };
     if (method == "notifications/tools/list_changed") return changed(change::kind::tools, list_kind::tools);
@@ -151,7 +151,7 @@ void client_engine::heard(session& from, std::string_view method, const json::va
         c.uri = *uri;
         from.tell(c, params);
         if (options.on_resource_updated) {
-            contain("callback for changed resources", [&] { options.on_resource_updated(*uri); });
+            contain("the on_resource_updated callback", [&] { options.on_resource_updated(*uri); });
         }
         return;
     }
@@ -159,23 +159,23 @@ void client_engine::heard(session& from, std::string_view method, const json::va
         if (!options.on_log) return;
         protocol::log_message_params said;
         decode_error why;
-        if (!decode(params, said, why)) return log(log_level::info, "an unreadable log message: " + why.message());
+        if (!decode(params, said, why)) return log(log_level::info, "invalid log message from the server: " + why.message());
         server_log entry;
         entry.level = said.level;
         entry.logger = std::move(said.logger);
         entry.data = std::move(said.data);
-        return contain("callback for log messages", [&] { options.on_log(entry); });
+        return contain("the on_log callback", [&] { options.on_log(entry); });
     }
     if (method == "notifications/subscriptions/acknowledged") return from.acknowledge(params);
     if (method == "notifications/elicitation/complete") {
         auto id = params["elicitationId"].if_string();
         if (!id || std::erase(open_elicitations_, *id) == 0) return;  // ELI-16
         if (options.on_elicitation_complete) {
-            contain("callback for elicitations", [&] { options.on_elicitation_complete(*id); });
+            contain("the on_elicitation_complete callback", [&] { options.on_elicitation_complete(*id); });
         }
         return;
     }
-    if (options.on_notification) contain("notification callback", [&] { options.on_notification(method, params); });
+    if (options.on_notification) contain("the on_notification callback", [&] { options.on_notification(method, params); });
 }
 
 }  // namespace keel::detail

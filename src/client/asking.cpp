@@ -30,26 +30,26 @@ void check_meta(std::string_view key, std::string_view text) {
     auto refuse = [&](const char* why) {
         throw std::invalid_argument("keel: _meta: \"" + rpc::printable(key) + "\" " + why);
     };
-    if (key == "progressToken" || key.starts_with("io.modelcontextprotocol/")) refuse("is the library's to say");
-    if (!protocol::is_valid_meta_key(key)) refuse("is no valid key");
+    if (key == "progressToken" || key.starts_with("io.modelcontextprotocol/")) refuse("is set by the library");
+    if (!protocol::is_valid_meta_key(key)) refuse("is not a valid key");
     bool fits = key == "traceparent"  ? protocol::is_traceparent(text)
                 : key == "tracestate" ? protocol::is_tracestate(text)
                 : key == "baggage"    ? protocol::is_baggage(text)
                                       : true;
-    if (!fits) refuse("is not of the form that the W3C has given it");
+    if (!fits) refuse("does not have the format that the W3C specifies");
 }
 
 }  // namespace
 
 void append_meta(std::string& text, const json::value& object) {
     if (object.is_null()) return;
-    if (!object.is_object()) throw std::invalid_argument("keel: _meta is an object");
+    if (!object.is_object()) throw std::invalid_argument("keel: _meta must be a JSON object");
     for (const json::member& each : object.members()) {
         check_meta(each.key(), each.content.if_string().value_or(""));
         if (!text.empty()) text += ',';
-        if (!json::write(text, each.name)) throw std::invalid_argument("keel: a key of _meta is not UTF-8");
+        if (!json::write(text, each.name)) throw std::invalid_argument("keel: invalid _meta key: not UTF-8");
         text += ':';
-        if (!json::write(text, each.content)) throw std::invalid_argument("keel: _meta cannot be expressed in JSON");
+        if (!json::write(text, each.content)) throw std::invalid_argument("keel: invalid _meta: not representable as JSON");
     }
 }
 
@@ -64,22 +64,22 @@ result_kind kind_of(const json::value& result, std::string_view method) {
     std::string_view name = type->if_string().value_or("");
     if (name == "complete") return result_kind::complete;
     if (name == "input_required" && protocol::may_ask(protocol::find_method(method))) return result_kind::questions;
-    throw keel::error(error_kind::bad_message, "a result of a type that is not known here: " + rpc::printable(name));
+    throw keel::error(error_kind::bad_message, "unsupported resultType in a result of the server: " + rpc::printable(name));
 }
 
 protocol::input_required_result questions_of(const json::value& result) {
     protocol::input_required_result r;
     decode_error why;
     if (!decode(result, r, why)) {
-        throw keel::error(error_kind::bad_message, "the server asks for something unreadable: " + why.message());
+        throw keel::error(error_kind::bad_message, "invalid input_required result: " + why.message());
     }
     constexpr std::size_t most_questions = 100;
     if (r.input_requests.size() > most_questions) {
-        throw keel::error(error_kind::bad_message, "the server asks too many questions at once");
+        throw keel::error(error_kind::bad_message, "invalid input_required result: more than 100 input requests");
     }
     if (r.input_requests.empty() && !r.request_state) {
         throw keel::error(error_kind::bad_message,
-                          "the server wants to be asked again, but does not say what it needs");
+                          "invalid input_required result: it has neither inputRequests nor requestState");
     }
     return r;
 }
@@ -154,7 +154,7 @@ task<std::string> client_engine::text_of_loss(session_ptr s, std::string said) {
 task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::string_view members) {
     if (!what.feature.empty() && !s->modern() && s->revision() >= protocol::revision::r2025_06_18 &&
         s->capabilities[what.feature].is_null()) {
-        throw keel::error(error_kind::unavailable, "the server does not offer " + std::string(what.feature),
+        throw keel::error(error_kind::unavailable, "the server does not support " + std::string(what.feature),
                           error_code::method_not_found);
     }
     rpc::peer::call_options_with_progress how;
@@ -227,10 +227,10 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
         } catch (abi::__forced_unwind&) {
             throw;
         } catch (...) {  // anything may be thrown; its text cannot be known
-            problem = "an exception that is no std::exception";
+            problem = "an exception that is not derived from std::exception";
         }
         token.request_stop();
-        throw keel::error(error_kind::unavailable, "the server's question '" + rpc::printable(key) +
+        throw keel::error(error_kind::unavailable, "the server's input request '" + rpc::printable(key) +
                                                        "' could not be answered: " + rpc::printable(problem, 500));
     };
     auto all = [&](scope& together) -> task<void> {
@@ -277,7 +277,7 @@ task<json::value> client_engine::ask_in_rounds(session_ptr s, outgoing_call& wha
         if (asked_back) *asked_back = true;
         if (round + 1 >= options.max_rounds) {
             throw keel::error(error_kind::unavailable,
-                              "the server is still asking after " + std::to_string(round + 1) + " rounds");
+                              "the server still requests input after " + std::to_string(round + 1) + " rounds (max_rounds)");
         }
         // Each round brings its own answers, and nothing of the round before (MRTR-10, MRTR-13).
         json::value questions = std::as_const(result);  // a copy: what was borrowed is gone when we wait
@@ -330,10 +330,10 @@ task<json::value> client_engine::ask_cached(session_ptr s, outgoing_call& what, 
 }
 
 void client_engine::notify(std::string_view method, const json::value& params) {
-    if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: the parameters are an object");
+    if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: params must be a JSON object");
     if (!in_use()) return;
     if (current_->peer().core().queued_bytes() >= options.limits.out_queue) {
-        return log(log_level::warning, "the server reads too slowly; not sent: " + rpc::printable(method));
+        return log(log_level::warning, "notification dropped, because the output queue to the server is full: " + rpc::printable(method));
     }
     json::value given = params;
     if (current_->modern()) {

@@ -17,7 +17,7 @@ std::shared_ptr<loop> loop_of(const client& c) {
 }
 
 void refuse_to_wait_on(const loop& on) {
-    if (on.here()) throw std::logic_error("keel: a blocking call on the client's own loop would wait for itself");
+    if (on.here()) throw std::logic_error("keel: a blocking call on the client's own loop would deadlock");
 }
 
 void throw_loop_ended() { throw error(error_kind::closed, "the client's loop has ended"); }

@@ -18,7 +18,7 @@ std::optional<std::string> text_of(const tool_result& r) {
 }  // namespace
 
 tool_failed::tool_failed(tool_result r)
-    : std::runtime_error(text_of(r).value_or("the tool has failed and does not say why")),
+    : std::runtime_error(text_of(r).value_or("the tool reported an error without a text")),
       result_(std::make_shared<const tool_result>(std::move(r))) {}
 tool_failed::~tool_failed() = default;  // see src/async/error.cpp
 
@@ -37,7 +37,7 @@ json::value value_of(const tool_result& r, bool wants_text) {
 }
 
 void throw_unexpected_result(const decode_error& e) {
-    throw error(error_kind::bad_message, "the tool's result is not what was expected: " + e.message());
+    throw error(error_kind::bad_message, "the tool's result does not have the expected type: " + e.message());
 }
 
 }  // namespace detail

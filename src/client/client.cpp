@@ -25,7 +25,7 @@ struct patience {
 
 template <class T>
 task<T> with_patience(task<T> work, patience how) {
-    if (how.stop.stop_requested()) throw keel::error(error_kind::cancelled, "given up by the caller");
+    if (how.stop.stop_requested()) throw keel::error(error_kind::cancelled, "cancelled by the caller");
     duration bound = how.at_most == duration::zero() ? duration::max() : how.at_most;
     async::timed_run<T> run(std::move(work), bound, std::move(how.stop));
     try {
@@ -34,8 +34,8 @@ task<T> with_patience(task<T> work, patience how) {
         if (run.reason() == async::abandon_reason::none) throw;
     }
     if (run.reason() == async::abandon_reason::timeout)
-        throw keel::error(error_kind::timed_out, "not done in the time the caller gave it");
-    throw keel::error(error_kind::cancelled, "given up by the caller");
+        throw keel::error(error_kind::timed_out, "not finished within the caller's timeout");
+    throw keel::error(error_kind::cancelled, "cancelled by the caller");
 }
 
 /// A loop of the client's own is not stopped under calls that are about to end.
@@ -163,7 +163,7 @@ task<page<tool>> client::list_tools_page(std::optional<std::string> cursor, call
 namespace {
 
 task<tool_result> wrong_arguments() {
-    throw std::invalid_argument("keel: the arguments of a tool are an object that JSON can express");
+    throw std::invalid_argument("keel: invalid tool call: the name must be UTF-8 and the arguments a JSON object");
     co_return tool_result();
 }
 
@@ -262,7 +262,7 @@ task<request_round> client::request_once(std::string method, json::value params,
 }
 void client::notify(std::string method, json::value params) {
     engine_->on->post([e = engine_, method = std::move(method), params = std::move(params)] {
-        e->contain("a notification to the server", [&] { e->notify(method, params); });
+        e->contain("sending a notification", [&] { e->notify(method, params); });
     });
 }
 

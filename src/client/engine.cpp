@@ -17,7 +17,7 @@ namespace {
 void check_roots(const std::vector<keel::root>& roots) {
     for (const keel::root& each : roots) {
         if (!each.uri.starts_with("file://")) {
-            throw std::invalid_argument("keel: a root is a file:// URI: " + rpc::printable(each.uri));
+            throw std::invalid_argument("keel: invalid root (the URI must begin with file://): " + rpc::printable(each.uri));
         }
     }
 }
@@ -37,11 +37,11 @@ client_options made_fit(client_options o) {
     }
     if (o.version.empty()) return o;
     auto revision = protocol::find_revision(o.version);
-    if (!revision) throw std::invalid_argument("keel: unknown revision of the protocol: " + o.version);
+    if (!revision) throw std::invalid_argument("keel: unknown protocol version: " + o.version);
     bool modern = protocol::is_modern(*revision);
     if (o.mode == protocol_mode::automatic) o.mode = modern ? protocol_mode::modern : protocol_mode::legacy;
     if (modern != (o.mode == protocol_mode::modern)) {
-        throw std::invalid_argument("keel: revision " + o.version + " is not of the era that was asked for");
+        throw std::invalid_argument("keel: protocol version " + o.version + " does not belong to the selected protocol mode");
     }
     return o;
 }
@@ -161,7 +161,7 @@ task<void> client_engine::reach_once() {
             made = co_await run;
         } catch (const cancelled&) {
             if (run.reason() == async::abandon_reason::timeout) {
-                keel::error late(error_kind::timed_out, where->describe() + " did not introduce itself in time");
+                keel::error late(error_kind::timed_out, where->describe() + " did not complete the handshake within the connect timeout");
                 mine->failure = std::make_exception_ptr(late);
             } else if (run.reason() == async::abandon_reason::stop_token) {
                 mine->failure = std::make_exception_ptr(keel::error(error_kind::closed, "closed while connecting"));
@@ -228,7 +228,7 @@ void client_engine::session_ended(session& which, const std::string& cause) {
     disconnection how;
     how.cause = cause;
     how.will_restart = !closed_ && !which.closing() && options.restart.attempts > failed_restarts_;
-    contain("callback for the end of the connection", [&] { options.on_disconnected(how); });
+    contain("the on_disconnected callback", [&] { options.on_disconnected(how); });
 }
 
 task<void> client_engine::close() {
@@ -250,8 +250,8 @@ task<void> client_engine::close() {
 }
 
 void client_engine::throw_not_connected() const {
-    if (!was_connected_) throw keel::error(error_kind::closed, "not connected: connect() first");
-    std::string why = "not connected any more";
+    if (!was_connected_) throw keel::error(error_kind::closed, "not connected: call connect() first");
+    std::string why = "no longer connected";
     if (!last_cause_.empty()) why += ": " + last_cause_;
     throw keel::error(error_kind::closed, why);
 }
@@ -270,7 +270,7 @@ task<client_engine::session_ptr> client_engine::ready(time_point due) {
     } catch (const cancelled&) {
         if (run.reason() != async::abandon_reason::timeout) throw;
     }
-    throw keel::error(error_kind::timed_out, "not connected in time: " + where->describe());
+    throw keel::error(error_kind::timed_out, "timed out while connecting to " + where->describe());
 }
 
 /// Waits for whoever connects or restarts. With nobody at it, and a policy that wants it, this one does.

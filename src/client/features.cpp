@@ -21,7 +21,7 @@ Result read(const json::value& from) {
     Result into{};
     decode_error why;
     if (!decode(from, into, why, "result")) {
-        throw keel::error(error_kind::bad_message, "the server's answer cannot be read: " + why.message());
+        throw keel::error(error_kind::bad_message, "invalid result from the server: " + why.message());
     }
     return into;
 }
@@ -32,13 +32,13 @@ void append(std::string& members, std::string_view key, const json::value& v) {
     members += key;
     members += "\":";
     if (!json::write(members, v)) {
-        throw std::invalid_argument("keel: '" + std::string(key) + "' cannot be expressed in JSON");
+        throw std::invalid_argument("keel: '" + std::string(key) + "' is not representable as JSON");
     }
 }
 
 /// The members of an object; what it says in `_meta` goes to `meta`.
 std::string members_of(const json::value& params, json::value& meta) {
-    if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: the parameters are an object");
+    if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: params must be a JSON object");
     std::string members;
     for (const json::member& each : params.members()) {
         if (each.key() == "_meta") {
@@ -48,10 +48,10 @@ std::string members_of(const json::value& params, json::value& meta) {
             continue;
         }
         if (!members.empty()) members += ',';
-        if (!json::write(members, each.name)) throw std::invalid_argument("keel: a parameter's name is not UTF-8");
+        if (!json::write(members, each.name)) throw std::invalid_argument("keel: invalid parameter name: not UTF-8");
         members += ':';
         if (!json::write(members, each.content)) {
-            throw std::invalid_argument("keel: '" + std::string(each.key()) + "' cannot be expressed in JSON");
+            throw std::invalid_argument("keel: '" + std::string(each.key()) + "' is not representable as JSON");
         }
     }
     return members;
@@ -141,12 +141,12 @@ task<std::vector<T>> client_engine::list_all(call_options how) {
         for (unsigned pages = 0;; ++pages) {
             if (pages >= options.max_pages) {
                 throw keel::error(error_kind::unavailable,
-                                  "the list has more than " + std::to_string(pages) + " pages");
+                                  "the list has more than " + std::to_string(pages) + " pages (max_pages)");
             }
             if (whole.bytes >= most_of_a_list) {
                 throw keel::error(error_kind::unavailable, "the list takes more than " +
                                                                std::to_string(most_of_a_list >> 20) +
-                                                               " MiB: ask for its pages one at a time");
+                                                               " MiB: request its pages one at a time");
             }
             page<T> p;
             try {
@@ -161,7 +161,7 @@ task<std::vector<T>> client_engine::list_all(call_options how) {
             std::move(p.items.begin(), p.items.end(), std::back_inserter(all));
             if (!p.next) co_return all;
             if (!seen.insert(*p.next).second) {
-                throw keel::error(error_kind::bad_message, "the pages of a list lead back to one another");
+                throw keel::error(error_kind::bad_message, "invalid list: the server returned the same cursor twice");
             }
             cursor = std::move(p.next);
         }
@@ -187,7 +187,7 @@ namespace {
 tool_result read_tool_result(const json::value& from) {
     tool_result r;
     auto wrong = [](const std::string& what) {
-        throw keel::error(error_kind::bad_message, "the server's answer cannot be read: " + what);
+        throw keel::error(error_kind::bad_message, "invalid result from the server: " + what);
     };
     const json::value* blocks = from.find("content");
     if (!blocks || !blocks->is_array()) wrong("result.content: expected array");

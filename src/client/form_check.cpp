@@ -42,7 +42,7 @@ std::optional<std::string> fit_form(const json::value& form, form_answer& answer
     }
     if (answer.values.is_null()) answer.values = json::object();
     if (!answer.values.is_object()) {
-        return "the values of a form are an object, found " + std::string(json::name_of(answer.values.type()));
+        return "form values must be an object, found " + std::string(json::name_of(answer.values.type()));
     }
     // What a form may consist of means the same in every dialect, and servers name all kinds of them.
     json::value document = form;
@@ -55,14 +55,14 @@ std::optional<std::string> fit_form(const json::value& form, form_answer& answer
     }
     for (const json::member& m : answer.values.members()) {
         if (is_field(m.content)) continue;
-        return "values." + std::string(m.key()) + ": a form holds text, numbers, true or false, and lists of text";
+        return "values." + std::string(m.key()) + ": form values must be strings, numbers, booleans or arrays of strings";
     }
     try {
         decode_error e;
         if (compile(document).check(answer.values, e, "values")) return std::nullopt;
         return e.message();
     } catch (const schema_error& e) {
-        return std::string("the form cannot be used: ") + e.what();
+        return std::string("invalid form schema: ") + e.what();
     }
 }
 
@@ -75,10 +75,10 @@ std::optional<std::string> fit_sampling(protocol::revision r, bool with_tools, c
     }
     for (std::string_view member : {"tools", "toolChoice"}) {
         if (!with_tools && params.contains(member)) {
-            return "\"" + std::string(member) + "\" is there, but sampling.tools was not declared";
+            return "\"" + std::string(member) + "\" is present, but the client did not declare sampling.tools";
         }
     }
-    if (auto problem = protocol::sampling_problem(request)) return "the conversation cannot be sampled: " + *problem;
+    if (auto problem = protocol::sampling_problem(request)) return "invalid sampling request: " + *problem;
     return std::nullopt;
 }
 

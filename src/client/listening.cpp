@@ -42,7 +42,7 @@ task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<l
         rpc::call_params params{members, meta};
         co_await rpc::peer::ask_text(s->shared_peer(), "subscriptions/listen", params, how);
         if (!l->acknowledged) {
-            throw keel::error(error_kind::bad_message, "the subscription was ended before it was acknowledged");
+            throw keel::error(error_kind::bad_message, "the server ended the subscription before acknowledging it");
         }
         l->state->finish(subscription_end::ended);
     } catch (const cancelled&) {
@@ -53,7 +53,7 @@ task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<l
         } else {
             // To the caller that kind means that it has given up itself; this is the server's doing.
             if (!l->acknowledged && e.kind() == error_kind::cancelled) {
-                keel::error why(error_kind::unavailable, "the server has ended the subscription at once");
+                keel::error why(error_kind::unavailable, "the server ended the subscription immediately");
                 l->failure = std::make_exception_ptr(why);
             } else if (!l->acknowledged) {
                 l->failure = std::current_exception();
@@ -70,14 +70,14 @@ task<void> await_answer(std::shared_ptr<listening> l) { co_await l->answered; }
 task<subscription> client_engine::subscribe(subscription_request what, call_options how) {
     auto self = shared_from_this();
     if (!what.tools && !what.prompts && !what.resources && what.uris.empty()) {
-        throw std::invalid_argument("keel: a subscription to nothing");
+        throw std::invalid_argument("keel: empty subscription request: set tools, prompts, resources or uris");
     }
     for (const std::string& each : what.uris) {
-        if (!json::is_utf8(each)) throw std::invalid_argument("keel: the URI of a resource is not UTF-8");
+        if (!json::is_utf8(each)) throw std::invalid_argument("keel: invalid resource URI: not UTF-8");
     }
     session_ptr s = co_await ready();
     if (s->listens.size() + s->subscribers.size() >= most_subscriptions) {
-        throw keel::error(error_kind::unavailable, "too many subscriptions on one connection");
+        throw keel::error(error_kind::unavailable, "too many subscriptions on one connection (at most 1024)");
     }
     if (s->modern()) co_return co_await listen(std::move(s), std::move(what), std::move(how));
     co_return co_await subscribe_each(std::move(s), std::move(what), std::move(how));
@@ -101,7 +101,7 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
           [s, l](outcome<void> o) {
               if (o.index() == 0) {  // no memory, say
                   if (!l->acknowledged) l->failure = std::get<0>(o);
-                  l->state->finish(subscription_end::lost, "the subscription has failed");
+                  l->state->finish(subscription_end::lost, "the subscription failed");
               }
               s->listens.remove(l);
               l->answered.set();
@@ -111,7 +111,7 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
     bool answered = co_await async::completes_within(bound, await_answer(l));
     if (l->failure) std::rethrow_exception(l->failure);
     if (!answered) {
-        throw keel::error(error_kind::timed_out, "the server has not acknowledged the subscription in time");
+        throw keel::error(error_kind::timed_out, "the server did not acknowledge the subscription within the timeout");
     }
     co_return made;
 }

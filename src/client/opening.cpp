@@ -44,7 +44,7 @@ std::string joined(const versions& all) {
 
 [[noreturn]] void throw_no_common(const versions& theirs) {
     throw keel::error(error_kind::unavailable,
-                      "no revision of the protocol in common: the server speaks " + joined(theirs));
+                      "no common protocol version: the server supports " + joined(theirs));
 }
 
 // A server that is elsewhere, or in trouble, has said nothing about itself.
@@ -56,7 +56,7 @@ bool says_nothing(const keel::error& e) noexcept {
 // Where no other era was asked for. Whether it is of an older one, or has a reason of its own, only it can tell.
 [[noreturn]] void throw_refused(const keel::error& e) {
     keel::error why(error_kind::unavailable,
-                    "the server does not introduce itself in 2026-07-28, and nothing else was asked for: " +
+                    "the server rejected protocol version 2026-07-28, and the client's protocol mode allows no other: " +
                         rpc::printable(e.what(), 500),
                     e.code());
     why.set_http_status(e.http_status());
@@ -97,7 +97,7 @@ task<client_engine::session_ptr> client_engine::reach() {
     how.on_stderr = [weak = weak_from_this()](std::string_view text) {
         auto self = weak.lock();
         if (!self || !self->options.on_stderr) return;
-        self->contain("callback for standard error", [&] { self->options.on_stderr(text); });
+        self->contain("the on_stderr callback", [&] { self->options.on_stderr(text); });
     };
     how.report = [weak = weak_from_this()](std::string_view text) {
         if (auto self = weak.lock()) self->log(log_level::warning, text);
@@ -144,7 +144,7 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
             }
             if (!automatic) {
                 throw keel::error(error_kind::unavailable,
-                                  "the server speaks only revisions before 2026-07-28, which were not asked for");
+                                  "the server supports only protocol versions before 2026-07-28, and the client's protocol mode excludes them");
             }
             if (!s->open()) {  // some die of a question they do not know
                 s = co_await reach();
@@ -232,7 +232,7 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
         protocol::discover_result said;
         decode_error why;
         if (!decode(result, said, why)) {
-            std::string problem = "the answer to server/discover is none: " + why.message();
+            std::string problem = "invalid server/discover result: " + why.message();
             if (options.mode != protocol_mode::automatic) throw keel::error(error_kind::bad_message, problem);
             log(log_level::info, problem);
             co_return verdict::legacy;
@@ -295,7 +295,7 @@ task<void> client_engine::shake_hands(session_ptr s) {
     protocol::initialize_result said;
     decode_error why;
     if (!decode(result, said, why)) {
-        throw keel::error(error_kind::bad_message, "the answer to initialize is none: " + why.message());
+        throw keel::error(error_kind::bad_message, "invalid initialize result: " + why.message());
     }
     auto agreed = protocol::find_revision(said.protocol_version);
     bool acceptable = agreed && !protocol::is_modern(*agreed) &&
@@ -326,7 +326,7 @@ task<void> client_engine::restore_level(session_ptr s) {
     try {
         co_await rpc::peer::ask(s->shared_peer(), nullptr, "logging/setLevel", std::move(wanted), how);
     } catch (const keel::error& e) {
-        log(log_level::warning, std::string("the server does not take a log level: ") + e.what());
+        log(log_level::warning, std::string("the server rejected the log level: ") + e.what());
     }
 }
 
@@ -338,7 +338,7 @@ void client_engine::renew_session(session_ptr which) {
             try {
                 std::rethrow_exception(std::get<0>(o));
             } catch (const std::exception& e) {
-                self->log(log_level::error, std::string("no new session: ") + e.what());
+                self->log(log_level::error, std::string("could not open a new session: ") + e.what());
             }
         }
         self->cache.clear();
@@ -346,7 +346,7 @@ void client_engine::renew_session(session_ptr which) {
         which->via().session_renewed(worked);
         if (worked) async::start_task(*self->on, self->restore_level(which), [](outcome<void>) {});
         if (worked && self->options.on_session_renewed) {
-            self->contain("callback for a new session", [&] { self->options.on_session_renewed(); });
+            self->contain("the on_session_renewed callback", [&] { self->options.on_session_renewed(); });
         }
     });
 }

@@ -86,8 +86,8 @@ void session::refresh_meta() {
 
 void session::watch_for_silence() {
     keep_alive_.start(peer_, engine_->options.keep_alive, [this](rpc::peer& silent) {
-        engine_->log(log_level::warning, "no sign of life from the server");
-        silent.fail("no sign of life from the server");
+        engine_->log(log_level::warning, "keep-alive timeout: no message from the server");
+        silent.fail("keep-alive timeout: no message from the server");
     });
 }
 
@@ -112,13 +112,13 @@ void session::on_notification(rpc::peer&, std::string_view method, const json::v
 void session::on_report(std::string_view text) { engine_->log(log_level::warning, text); }
 
 void session::on_session_lost() {
-    end_subscriptions("the server has forgotten the session");
+    end_subscriptions("the session has expired on the server");
     engine_->renew_session(shared_from_this());
 }
 
 // Whatever may have changed has changed: to look again does no harm, to miss a change does.
 void session::on_gap() {
-    engine_->log(log_level::info, "the server's stream was interrupted: what it said meanwhile was not heard");
+    engine_->log(log_level::info, "the server's event stream was interrupted; messages sent meanwhile are lost");
     const json::value nothing;
     for (const char* list : {"tools", "prompts", "resources"}) {
         if (!capabilities[list]["listChanged"].if_bool().value_or(false)) continue;
@@ -189,10 +189,10 @@ void session::on_closed(std::string_view cause, std::size_t) {
     keep_alive_.end();
     gone_.request_stop();
     cause_ = cause;
-    if (cause_.empty() && !closing_) cause_ = "the server has closed the connection";
+    if (cause_.empty() && !closing_) cause_ = "the server closed the connection";
     auto wait = [](std::shared_ptr<session> self) -> task<void> { co_await self->link_->ended(); };
     detail::start(ending_, wait(shared_from_this()), [self = shared_from_this()](detail::outcome<void> o) {
-        if (o.index() == 0) self->engine_->log(log_level::warning, "the end of the connection could not be awaited");
+        if (o.index() == 0) self->engine_->log(log_level::warning, "waiting for the end of the connection failed");
         if (std::string more = self->link_->exit_description(); !more.empty()) {
             self->cause_ = self->closing_ ? more : self->cause_ + "; " + more;
         }

@@ -78,7 +78,7 @@ public:
             auto p = peer.lock();
             if (!p || p->closed()) return;
             start_timer_after(p->loop(), time_for_last_words, [weak = peer] {
-                if (auto held = weak.lock(); held && !held->closed()) held->fail("the process has ended");
+                if (auto held = weak.lock(); held && !held->closed()) held->fail("the process has exited");
             });
         }
     };
@@ -98,7 +98,7 @@ public:
             constexpr std::size_t most = 1000;
             while (!last.empty() && (last.back() == '\n' || last.back() == '\r')) last.remove_suffix(1);
             if (last.size() > most) last.remove_prefix(last.size() - most);
-            text += "; its last words: " + rpc::printable(last, most);
+            text += "; stderr: " + rpc::printable(last, most);
         }
         return text;
     }

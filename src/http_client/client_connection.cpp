@@ -105,7 +105,7 @@ void client_connection::secure(std::unique_ptr<connection> raw) {
 void client_connection::could_not_connect(std::string why) {
     auto self = shared_from_this();
     close();
-    std::string where = "no connection to " + to_.at.origin();
+    std::string where = "cannot connect to " + to_.at.origin();
     if (to_.proxy) where += " through the proxy " + to_.proxy->at.text();
     owner_.on_no_connection(*this, where + ": " + why);
 }
@@ -202,7 +202,7 @@ void client_connection::on_input(std::string_view bytes) {
 
 void client_connection::take(std::string_view bytes) {
     // An answer to nothing is no answer.
-    if (!sent_ && !bytes.empty()) return fail(transfer_failure::lost, "the server spoke first");
+    if (!sent_ && !bytes.empty()) return fail(transfer_failure::lost, "the server sent data before the request");
     while (phase_ == phase::busy) {
         if (transfer_ && transfer_->paused) {
             held_.assign(bytes);
@@ -292,7 +292,7 @@ void client_connection::on_failure(std::string_view cause) {
                 cause_ = cause;
                 return;
             }
-            return fail(transfer_failure::lost, "the connection broke: " + std::string(cause));
+            return fail(transfer_failure::lost, "the connection failed: " + std::string(cause));
         default: return;
     }
 }
@@ -318,7 +318,7 @@ void client_connection::pump() {
         if (ending_ == ending::end) {
             input_ended();
         } else if (ending_ == ending::failure) {
-            fail(transfer_failure::lost, "the connection broke: " + cause_);
+            fail(transfer_failure::lost, "the connection failed: " + cause_);
         } else if (std::exchange(wire_paused_, false)) {
             try {
                 wire_->resume();
@@ -364,11 +364,11 @@ void client_connection::check_time(time_point now) {
     switch (phase_) {
         case phase::dialing:
         case phase::tunnelling:
-        case phase::securing: return could_not_connect("not within " + seconds_of(options_.connect_timeout));
+        case phase::securing: return could_not_connect("timed out after " + seconds_of(options_.connect_timeout));
         case phase::free: return drop();
         case phase::busy:
             return fail(transfer_failure::lost,
-                        "the server took nothing of the request for " + seconds_of(options_.write_stall));
+                        "the server read nothing of the request for " + seconds_of(options_.write_stall));
         case phase::closed: return;
     }
 }

@@ -1,6 +1,7 @@
 #include "http_client/endpoint.hpp"
 
 #include "http/tokens.hpp"
+#include "rpc/message.hpp"
 
 #include <array>
 #include <utility>
@@ -32,15 +33,15 @@ endpoint::endpoint(url_parts to, std::optional<proxy_address> through,
 
 std::string check_request(const outgoing& what) {
     if (!http::is_token(what.method) || what.method == "CONNECT")
-        return "\"" + what.method + "\" is no method for a request";
+        return "invalid HTTP method \"" + rpc::printable(what.method, 80) + "\"";
     if (!what.path.starts_with('/') || !is_request_target(what.path) || what.path.find('#') != what.path.npos) {
-        return "the path of the request cannot be sent as it is";
+        return "invalid request path: it must begin with / and contain only visible ASCII characters";
     }
     for (const auto& [name, value] : what.headers) {
-        if (!http::is_token(name)) return "a header has a name that is none";
-        if (!http::is_field_text(value)) return "the header " + name + " contains control characters";
+        if (!http::is_token(name)) return "invalid header name \"" + rpc::printable(name, 80) + "\"";
+        if (!http::is_field_text(value)) return "invalid value of the header " + name + ": it contains control characters";
         for (std::string_view each : ours) {
-            if (http::same_ignoring_case(name, each)) return "the header " + name + " cannot be set";
+            if (http::same_ignoring_case(name, each)) return "the header " + name + " cannot be set: the HTTP client sets it";
         }
     }
     return {};

@@ -27,10 +27,11 @@ http_link::http_link(std::shared_ptr<loop> on, std::unique_ptr<transfer_pool> po
     : loop_(std::move(on)), pool_(std::move(pool)), options_(std::move(options)), listener_(*this) {
     for (const auto& [name, value] : options_.headers) {
         if (!is_writable_header(name, value)) {
-            throw std::invalid_argument("keel: the header \"" + rpc::printable(name, 80) + "\" cannot be sent");
+            throw std::invalid_argument("keel: invalid header \"" + rpc::printable(name, 80) +
+                                        "\": the name must be a token, the value must not contain control characters");
         }
         if (is_protocol_header(name)) {
-            throw std::invalid_argument("keel: the header \"" + name + "\" is for the protocol to set");
+            throw std::invalid_argument("keel: the header \"" + name + "\" cannot be set: it is reserved for the protocol");
         }
     }
     terms_.own = options_.headers;
@@ -94,7 +95,7 @@ void http_link::end(const outgoing_message& about) {
         m.extra = *about.headers;
         for (const auto& [name, value] : m.extra) {
             if (is_protocol_header(name) || !is_writable_header(name, value)) {
-                note("a header that may not be sent was left out: " + rpc::printable(name, 80));
+                note("invalid or reserved header not sent: " + rpc::printable(name, 80));
             }
         }
     }
@@ -102,7 +103,7 @@ void http_link::end(const outgoing_message& about) {
     if (terms_.modern && about.is_reply()) return drop(x);
     // The peer's core keeps questions within the bound; answers it does not.
     if (m.what != kind::question && queued_bytes(0) >= limits_.out_queue) {
-        note("the server takes too little: a message was dropped");
+        note("message dropped, because the output queue to the server is full");
         return drop(x);
     }
     if (m.what == kind::question) questions_.add(m.owner, &x);

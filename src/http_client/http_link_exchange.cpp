@@ -91,7 +91,7 @@ void link_exchange::read_answer(const response_view& r) {
     if (!modern && message.method == "initialize") home_.take_session_id(r);
     std::string_view type = r.header("content-type");
     if (r.status == 202 || r.status == 204) {
-        fail(error_kind::bad_message, "the server gave no answer: " + describe_refusal(r.status, {}));
+        fail(error_kind::bad_message, "the server returned no result: " + describe_refusal(r.status, {}));
     } else if (http::is_json_type(type)) {
         form_ = form::json;
     } else if (is_event_stream_type(type)) {
@@ -99,7 +99,8 @@ void link_exchange::read_answer(const response_view& r) {
         reader_.emplace(http::sse_limits{home_.options_.max_body});
     } else {
         fail(error_kind::bad_message,
-             "the server answered with the content type \"" + rpc::printable(type, 80) + "\", which is no answer");
+             "unexpected content type \"" + rpc::printable(type, 80) +
+                 "\" in the server's response: expected application/json or text/event-stream");
     }
 }
 
@@ -121,7 +122,7 @@ void link_exchange::read_resumed(const response_view& r) {
         return;
     }
     std::string why = describe_refusal(r.status, {});
-    if (r.status < 500) return fail(error_kind::stream_lost, "the stream cannot be taken up again: " + why);
+    if (r.status < 500) return fail(error_kind::stream_lost, "the event stream cannot be resumed: " + why);
     home_.pool_->cancel(std::exchange(transfer, 0));
     resume_later(why);
 }
@@ -133,7 +134,7 @@ void link_exchange::on_body(std::string_view bytes) {
     switch (form_) {
         case form::json:
             if (bytes.size() > home_.options_.max_body - body_.size()) {  // E3
-                return fail(error_kind::bad_message, "the answer is too large");
+                return fail(error_kind::bad_message, "the response is too large");
             }
             body_.append(bytes);
             break;
@@ -169,7 +170,7 @@ void link_exchange::take_events(std::string_view bytes) {
 void link_exchange::take_large_event(std::string_view beginning) {
     const rpc::truncated_message seen = rpc::read_truncated(beginning);
     const bool ours = !seen.method && (!seen.id.present() || call_of(seen.id) == message.owner);
-    if (ours && !settled) return fail(error_kind::bad_message, "the answer is too large");
+    if (ours && !settled) return fail(error_kind::bad_message, "the response is too large");
     home_.take_large_message(beginning);
 }
 
@@ -178,7 +179,7 @@ void link_exchange::on_end() {
     transfer = 0;
     switch (form_) {
         case form::json: take_json(); break;
-        case form::events: stream_over("it ended"); break;
+        case form::events: stream_over("the server closed the stream"); break;
         case form::refusal: take_refusal(); break;
         case form::ignored:
         case form::nothing: break;
@@ -193,7 +194,7 @@ void link_exchange::on_failure(transfer_failure what, std::string_view why) {
     home_.open_gate(*this);
     if (settled) return home_.drop(*this);
     if (!is_question()) {
-        home_.note("a message did not reach the server: " + rpc::printable(why));
+        home_.note("could not send a message to the server: " + rpc::printable(why));
         return home_.drop(*this);
     }
     if (form_ == form::refusal) return take_refusal();  // its status says enough
@@ -210,18 +211,18 @@ void link_exchange::take_json() {
     json::document& reader = home_.document();
     const json::value* v = reader.read(body_, {.max_depth = home_.limits_.max_depth});
     if (!v) {
-        std::string why = body_.empty() ? "there is none" : reader.error().what;
-        return fail(error_kind::bad_message, "the answer cannot be read: " + why);
+        std::string why = body_.empty() ? "empty body" : reader.error().what;
+        return fail(error_kind::bad_message, "invalid response: " + why);
     }
     if (v->is_array() && !modern) {
-        if (!home_.takes_batch(*v)) return fail(error_kind::bad_message, "the answer is a batch, which may not be");
+        if (!home_.takes_batch(*v)) return fail(error_kind::bad_message, "the response is a batch, which this protocol version does not allow");
         for (const json::value& each : v->items()) {
             if (now != stage::over) home_.take_message(this, rpc::classify(each));
         }
     } else if (!take_whole_message(*v)) {
         return;
     }
-    if (!settled) fail(error_kind::bad_message, "what the server sent is no answer to this request");
+    if (!settled) fail(error_kind::bad_message, "the response does not contain an answer to this request");
     if (body_.size() > kept_capacity) reader.clear();
 }
 
@@ -240,7 +241,7 @@ bool link_exchange::take_whole_message(const json::value& v) {
 
 void link_exchange::take_refusal() {
     if (is_question()) return fail(refused_call(status_, body_, message.owner, home_.document()));
-    home_.note("the server refused " + (message.method.empty() ? "an answer" : message.method) + ": " +
+    home_.note("the server rejected " + (message.method.empty() ? "a response" : message.method) + ": " +
                describe_refusal(status_, body_));
     home_.drop(*this);
 }
@@ -249,9 +250,9 @@ void link_exchange::take_refusal() {
 
 void link_exchange::stream_over(std::string_view why) {
     if (settled) return home_.drop(*this);
-    if (heard_other_) return fail(error_kind::bad_message, "the stream held an answer, but not to this request");
+    if (heard_other_) return fail(error_kind::bad_message, "the event stream contained a response, but not to this request");
     if (resumable()) return resume_later(why);
-    fail(error_kind::stream_lost, "the stream of the answer was lost: " + rpc::printable(why));
+    fail(error_kind::stream_lost, "the event stream ended before the response: " + rpc::printable(why));
 }
 
 bool link_exchange::resumable() const {
@@ -262,7 +263,7 @@ bool link_exchange::resumable() const {
 // LHTTP-07, LHTTP-19: not before the time that the server asked for, however the stream ended.
 void link_exchange::resume_later(std::string_view why) {
     if (pace_.exhausted()) {
-        return fail(error_kind::stream_lost, "the stream could not be taken up again: " + rpc::printable(why));
+        return fail(error_kind::stream_lost, "the event stream could not be resumed: " + rpc::printable(why));
     }
     now = stage::pausing;
     form_ = form::nothing;

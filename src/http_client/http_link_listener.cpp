@@ -95,7 +95,7 @@ void link_listener::on_response(const response_view& r) {
         reader_->forget_position();
         return again();
     }
-    home_.user_->on_silence("the server has closed the stream of its own messages: " + describe_refusal(r.status, {}));
+    home_.user_->on_silence("the server closed the stream for its notifications: " + describe_refusal(r.status, {}));
 }
 
 void link_listener::on_body(std::string_view bytes) {

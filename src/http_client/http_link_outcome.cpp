@@ -56,7 +56,7 @@ rpc::call_outcome failed_transfer(transfer_failure what, std::string_view why) {
         case transfer_failure::lost: break;
         case transfer_failure::malformed: return failed_call(error_kind::bad_message, rpc::printable(why));
     }
-    return failed_call(error_kind::stream_lost, "the answer was lost: " + rpc::printable(why));
+    return failed_call(error_kind::stream_lost, "the response was lost: " + rpc::printable(why));
 }
 
 rpc::serial call_of(const rpc::request_id& id) noexcept {

@@ -19,7 +19,7 @@ void http_link::take_event(link_exchange* from, const http::sse_event& e) {
     // An event without data only names where to go on; one with another name is not for us.
     if (e.data.empty() || e.event != "message" || closed_) return;
     const json::value* v = document_.read(e.data, {.max_depth = limits_.max_depth});
-    if (!v) return note(std::string("an event that is no message: ") + document_.error().what);
+    if (!v) return note(std::string("invalid message in an event stream: ") + document_.error().what);
     if (v->is_array() && !terms_.modern) {
         if (!takes_batch(*v)) return;
         for (const json::value& each : v->items()) take_message(from, rpc::classify(each));
@@ -37,7 +37,7 @@ void http_link::take_message(link_exchange* from, const rpc::message& m) {
         link_exchange* its = at == questions_.end() ? nullptr : at->second;
         if (from && from != its) {
             from->heard_other_ = true;
-            if (its && from->modern) return note("an answer to another request stood on a request's stream");
+            if (its && from->modern) return note("a request's stream contained the response to another request");
         }
         // One that lacks everything else counts for the peer only with our number as it was.
         if (its && (m.kind == rpc::message_kind::response || m.id.is_integer())) mark_settled(*its);
@@ -58,7 +58,7 @@ void http_link::take_large_message(std::string_view beginning) {
 // E5: only one revision has them.
 bool http_link::takes_batch(const json::value& v) {
     if (peer_->core().takes_batch_of(v.size())) return true;
-    note("a batch was refused");
+    note("unexpected batch from the server: rejected");
     return false;
 }
 

@@ -20,7 +20,7 @@ void http_link::take_session_id(const response_view& r) {
     terms_.session.clear();
     if (id.empty()) return;
     if (is_session_id(id)) terms_.session = id;
-    else note("the server named a session id that cannot be sent back");
+    else note("invalid Mcp-Session-Id from the server");
 }
 
 void http_link::session_opened() {
@@ -47,7 +47,7 @@ void http_link::not_found(link_exchange& x) {
     }
     if (x.message.repeated) {
         if (!x.is_question()) return drop(x);
-        return fail(x, failed_call(error_kind::session_lost, "the server forgot the session again", 404));
+        return fail(x, failed_call(error_kind::session_lost, "the session expired on the server again", 404));
     }
     if (closed_) return drop(x);
     bool current = x.epoch == epoch_;
@@ -74,7 +74,7 @@ void http_link::lose_session() {
         x.epoch = 0;
         hold(x);
     }
-    note("the server has forgotten the session");
+    note("the session has expired on the server");
     // What it has asked in that session nobody waits for, and the next one may use the same ids.
     peer_->forget_requests("the session is lost");
     fail_calls_of_dead_sessions(true);
@@ -96,7 +96,7 @@ void http_link::fail_calls_of_dead_sessions(bool accepted_only) {
     for (rpc::serial call : lost) {
         auto at = questions_.find(call);
         if (at == questions_.end()) continue;
-        fail(*at->second, failed_call(error_kind::session_lost, "the server has forgotten the session"));
+        fail(*at->second, failed_call(error_kind::session_lost, "the session has expired on the server"));
     }
 }
 
@@ -116,7 +116,7 @@ void http_link::session_renewed(bool worked) {
         for (rpc::serial call : lost) {
             auto at = questions_.find(call);
             if (at == questions_.end()) continue;
-            fail(*at->second, failed_call(error_kind::session_lost, "the session was lost, and there is no new one"));
+            fail(*at->second, failed_call(error_kind::session_lost, "the session expired, and a new one could not be opened"));
         }
     }
     fail_calls_of_dead_sessions(false);

@@ -57,7 +57,7 @@ old_stream::old_stream(http_link& home, duration patience)
     transfer_ = home.pool_->start(std::move(out), *this);
     timer_ = start_timer_after(*home.loop_, patience, [this] {
         timer_ = 0;
-        lose("no address came in time");
+        lose("no endpoint event within the timeout");
     });
 }
 
@@ -72,7 +72,7 @@ void old_stream::stop() noexcept {
 
 void old_stream::on_response(const response_view& r) {
     bool stream = r.status >= 200 && r.status < 300 && is_event_stream_type(r.header("content-type"));
-    if (!stream) lose("there is no event stream");
+    if (!stream) lose("the response is not an event stream");
 }
 
 void old_stream::on_body(std::string_view bytes) {
@@ -83,16 +83,16 @@ void old_stream::on_body(std::string_view bytes) {
         },
         [this](std::string_view beginning) {
             if (stopped_) return;
-            if (endpoint_.empty()) return lose("the first event names no address");
+            if (endpoint_.empty()) return lose("the first event is not an endpoint event");
             home_.take_large_message(beginning);
         });
 }
 
 void old_stream::take(const http::sse_event& e) {
     if (!endpoint_.empty()) return home_.take_event(nullptr, e);
-    if (e.event != "endpoint") return lose("the first event names no address");
+    if (e.event != "endpoint") return lose("the first event is not an endpoint event");
     auto path = endpoint_path(home_.pool_->origin(), home_.pool_->path(), e.data);
-    if (!path) return lose("the address is none of this server");
+    if (!path) return lose("the endpoint URL has a different origin");
     endpoint_ = *path;
     decide();
 }

@@ -85,7 +85,7 @@ bool matches(const url_parts& to, std::string entry) {
 
 proxy_address proxy_address::parse(std::string_view text) {
     const auto refuse = [&](const std::string& why) {
-        return std::invalid_argument("the proxy \"" + without_secrets(text) + "\" cannot be used: " + why);
+        return std::invalid_argument("invalid proxy \"" + without_secrets(text) + "\": " + why);
     };
     const std::size_t colon = text.find("://");
     const std::string scheme = colon == text.npos ? "http" : lower(text.substr(0, colon));
@@ -95,7 +95,7 @@ proxy_address proxy_address::parse(std::string_view text) {
     try {
         parts = url_parts::parse(colon == text.npos ? "http://" + std::string(text) : std::string(text));
     } catch (const std::invalid_argument& e) {
-        throw std::invalid_argument(std::string("the proxy cannot be used: ") + e.what());
+        throw std::invalid_argument(std::string("invalid proxy: ") + e.what());
     }
     return {.at = {parts.host, parts.port}, .authorization = parts.authorization};
 }

@@ -141,26 +141,26 @@ std::size_t response_reader::find_head_end(std::string_view text) {
     event e = end_finder_.next(available);
     while (e == event::line) e = end_finder_.next(available);
     if (e == event::end) return end_finder_.scanned();
-    if (e == event::bare_lf) refuse("a line of the head ends with LF alone");
+    if (e == event::bare_lf) refuse("a header line ends with LF instead of CRLF");
     else if (available.size() == bound) refuse("the head of the response is too large");
     return 0;
 }
 
 bool response_reader::parse_head(std::string_view text) {
     const std::size_t line = text.find('\r');
-    if (text[line + 1] != '\n') return refuse("a line of the head contains CR");
+    if (text[line + 1] != '\n') return refuse("a header line contains a bare CR");
     if (!parse_status_line(text.substr(0, line))) return false;
     const char* at = text.data() + line + 2;
     const char* end = text.data() + text.size();
     while (end - at > 2) {  // the empty line is left
         if (headers_.size() == max_headers) return refuse("too many headers");
-        if (*at == ' ' || *at == '\t') return refuse("a header is folded");
+        if (*at == ' ' || *at == '\t') return refuse("folded header lines are not supported");
         header h;
         switch (parse_header_line(at, end, h)) {
             case line_error::none: break;
-            case line_error::name: return refuse("a bad header");
+            case line_error::name: return refuse("invalid header line");
             case line_error::control: return refuse("a control character in a header");
-            case line_error::bare_cr: return refuse("a line of the head contains CR");
+            case line_error::bare_cr: return refuse("a header line contains a bare CR");
         }
         if (!add_header(h.name, h.value)) return false;
     }
@@ -170,14 +170,14 @@ bool response_reader::parse_head(std::string_view text) {
 bool response_reader::parse_status_line(std::string_view line) {
     // "HTTP/1.1 200 OK"; the reason may be missing, and many leave out the blank before it then.
     line.remove_prefix(version.size());
-    if (line.size() < 5 || !is_digit(line[0]) || line[1] != ' ') return refuse("a bad status line");
-    if (!is_digit(line[2]) || !is_digit(line[3]) || !is_digit(line[4])) return refuse("a bad status line");
-    if (line.size() > 5 && line[5] != ' ') return refuse("a bad status line");
+    if (line.size() < 5 || !is_digit(line[0]) || line[1] != ' ') return refuse("invalid status line");
+    if (!is_digit(line[2]) || !is_digit(line[3]) || !is_digit(line[4])) return refuse("invalid status line");
+    if (line.size() > 5 && line[5] != ' ') return refuse("invalid status line");
     if (!http::is_field_text(line.substr(5))) return refuse("a control character in the status line");
     minor_ = line[0] == '0' ? 0 : 1;
     status_ = (line[2] - '0') * 100 + (line[3] - '0') * 10 + (line[4] - '0');
-    if (status_ < 100) return refuse("a bad status line");
-    if (status_ == 101) return refuse("the server switches to another protocol, which nobody asked for");
+    if (status_ < 100) return refuse("invalid status line");
+    if (status_ == 101) return refuse("unexpected status 101 (Switching Protocols)");
     return true;
 }
 
@@ -219,7 +219,7 @@ bool response_reader::note_header(std::string_view name, std::string_view value)
         case 14: return name != "content-length" || note_length(value);
         case 17:
             if (name != "transfer-encoding") return true;
-            if (has_coding_ || !http::same_ignoring_case(value, "chunked")) return refuse("an unknown transfer coding");
+            if (has_coding_ || !http::same_ignoring_case(value, "chunked")) return refuse("unsupported transfer coding");
             has_coding_ = true;
             return true;
         default: return true;
@@ -236,13 +236,13 @@ bool response_reader::note_length(std::string_view value) {
         std::uint64_t n = 0;
         good = !item.empty() && item.size() <= 18 && std::all_of(item.begin(), item.end(), is_digit);
         if (good) std::from_chars(item.data(), item.data() + item.size(), n);
-        if (good && has_length_ && n != length_) return refuse("two lengths that differ");
+        if (good && has_length_ && n != length_) return refuse("conflicting Content-Length values");
         length_ = n;
         has_length_ = true;
         if (comma == rest.npos) break;
         rest.remove_prefix(comma + 1);
     }
-    return good || refuse("a bad Content-Length");
+    return good || refuse("invalid Content-Length");
 }
 
 bool response_reader::decide_body() {
@@ -286,7 +286,7 @@ response_reader::event response_reader::take_chunked(std::string_view& bytes) {
         case http::chunk_reader::event::end: state_ = state::complete; return event::end;
         default: break;
     }
-    refuse("a bad chunk");
+    refuse("invalid chunk");
     bytes = {};
     return event::bad;
 }

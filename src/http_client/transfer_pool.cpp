@@ -76,7 +76,7 @@ pool_core::id pool_core::start(outgoing what, transfer_user& user) {
     if (std::string wrong = check_request(t.what); !wrong.empty()) {
         fail_later(t, transfer_failure::not_sent, std::move(wrong));
     } else if (waiting() >= max_waiting) {
-        fail_later(t, transfer_failure::not_sent, "too many requests wait for a connection");
+        fail_later(t, transfer_failure::not_sent, "too many requests are waiting for a connection");
     } else {
         auto& line = groups_.front()->waiting;
         auto before = line.end();
@@ -349,7 +349,7 @@ bool pool_core::on_redirection(transfer& t, const response_view& response) {
     try {
         there = group_for(*target);
     } catch (const std::exception& e) {  // no certificates, or a proxy that cannot be used
-        if (options_.report) options_.report("a redirection to " + target->origin() + " is not followed: " + e.what());
+        if (options_.report) options_.report("redirect to " + target->origin() + " not followed: " + e.what());
     }
     if (!there) return false;
     if (&there->to != t.to && drop_credentials(t.what.headers) && options_.report) {

@@ -41,17 +41,17 @@ void tunnel::on_input(std::string_view bytes) {
         switch (reader_.next(bytes)) {
             case response_reader::event::more: return;
             case response_reader::event::bad:
-                return tell(std::string("the proxy says what cannot be understood: ") + reader_.why());
+                return tell(std::string("invalid response from the proxy: ") + reader_.why());
             case response_reader::event::head:
-                if (reader_.status() == 407) return tell("the proxy wants a user and a password, or others (407)");
+                if (reader_.status() == 407) return tell("the proxy requires authentication (407): set user and password in the proxy URL");
                 if (reader_.status() >= 300)
-                    return tell("the proxy refuses, with status " + std::to_string(reader_.status()));
+                    return tell("the proxy refused the connection with status " + std::to_string(reader_.status()));
                 break;
             case response_reader::event::body: break;  // there is none
             case response_reader::event::end:
                 // The server does not speak first in TLS: whoever did is not the one we want to talk to.
                 return tell(bytes.empty() && written_ == request_.size() ? ""
-                                                                         : "the proxy says more than it was asked");
+                                                                         : "unexpected data from the proxy");
         }
     }
 }
@@ -69,7 +69,7 @@ void tunnel::on_failure(std::string_view cause) {
         if (user_) user_->on_failure(cause);
         return;
     }
-    tell("the connection to the proxy broke: " + std::string(cause));
+    tell("the connection to the proxy failed: " + std::string(cause));
 }
 
 void tunnel::on_writable() {

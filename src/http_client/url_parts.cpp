@@ -70,12 +70,12 @@ std::string without_secrets(std::string_view bad_url) {
 
 url_parts url_parts::parse(std::string_view text) {
     const auto refuse = [&](const std::string& why) {
-        return std::invalid_argument("\"" + without_secrets(text) + "\" is not a URL we can use: " + why);
+        return std::invalid_argument("invalid URL \"" + without_secrets(text) + "\": " + why);
     };
     for (char c : text) {
         if (c == ' ') throw refuse("it contains a space");
         if (c >= 0 && (c < 0x20 || c == 0x7f)) throw refuse("it contains a control character");
-        if (c < 0 || static_cast<unsigned char>(c) > 0x7f) throw refuse("what is not ASCII must be escaped");
+        if (c < 0 || static_cast<unsigned char>(c) > 0x7f) throw refuse("non-ASCII characters must be percent-encoded");
     }
     url_parts out;
     const std::size_t colon = text.find("://");
@@ -103,9 +103,9 @@ url_parts url_parts::parse(std::string_view text) {
     bool has_port = false;
     if (authority.starts_with('[')) {
         const std::size_t close = authority.find(']');
-        if (close == authority.npos) throw refuse("the bracket is not closed");
+        if (close == authority.npos) throw refuse("missing closing bracket");
         out.host = lower(authority.substr(1, close - 1));
-        if (!is_ipv6(out.host)) throw refuse("what stands in the brackets is no IPv6 address");
+        if (!is_ipv6(out.host)) throw refuse("invalid IPv6 address in the brackets");
         authority.remove_prefix(close + 1);
         if (!authority.empty() && authority.front() != ':') throw refuse("a port must follow the bracket");
         has_port = !authority.empty();
@@ -117,7 +117,7 @@ url_parts url_parts::parse(std::string_view text) {
         if (has_port) port = authority.substr(at + 1);
         if (port.find(':') != port.npos) throw refuse("an IPv6 address needs brackets, as in http://[::1]/");
         if (out.host.empty()) throw refuse("it has no host");
-        if (!std::all_of(out.host.begin(), out.host.end(), is_name_char)) throw refuse("its host is no host name");
+        if (!std::all_of(out.host.begin(), out.host.end(), is_name_char)) throw refuse("invalid host name");
     }
     if (has_port && !port.empty()) {  // "http://example.com:/" is allowed, and means the usual one
         unsigned number = 0;

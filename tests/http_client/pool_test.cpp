@@ -225,7 +225,7 @@ TEST_CASE("a server that takes nothing for too long has lost the request") {
     CHECK(h.outcome.empty());
     x.loop->advance(1ms);
     CHECK(h.outcome == "lost");
-    CHECK(h.why == "the server took nothing of the request for 30 s");
+    CHECK(h.why == "the server read nothing of the request for 30 s");
     CHECK(x.wires[0]->closed());
 }
 
