@@ -4,8 +4,8 @@
 #include "async/run_on_loop.hpp"
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
-#include "client/session.hpp"
 
 namespace keel::inline KEEL_ABI {
 
@@ -15,16 +15,16 @@ using engine_ptr = std::shared_ptr<client_engine>;
 namespace {
 
 /// What a caller sets as a limit to its wait as a whole.
-struct patience {
-    patience() = default;
-    patience(std::stop_token s, duration d = {}) : stop(std::move(s)), at_most(d) {}
+struct wait_limits {
+    wait_limits() = default;
+    wait_limits(std::stop_token s, duration d = {}) : stop(std::move(s)), at_most(d) {}
     std::stop_token stop;
     duration at_most{};  // zero: no limit
-    bool endless() const noexcept { return !stop.stop_possible() && at_most == duration::zero(); }
+    bool unlimited() const noexcept { return !stop.stop_possible() && at_most == duration::zero(); }
 };
 
 template <class T>
-task<T> with_patience(task<T> work, patience how) {
+task<T> with_limits(task<T> work, wait_limits how) {
     if (how.stop.stop_requested()) throw keel::error(error_kind::cancelled, "cancelled by the caller");
     duration bound = how.at_most == duration::zero() ? duration::max() : how.at_most;
     async::timed_run<T> run(std::move(work), bound, std::move(how.stop));
@@ -55,11 +55,11 @@ task<T> counted(engine_ptr e, task<T> work) {
 
 /// On the engine's loop, wherever it is awaited.
 template <class T>
-task<T> on_engine(engine_ptr e, task<T> work, patience how = {}) {
+task<T> on_engine(engine_ptr e, task<T> work, wait_limits how = {}) {
     detail::activity& here = co_await detail::this_activity{};
-    bool plain = how.endless();
+    bool plain = how.unlimited();
     if (plain && &here.loop() == e->on.get()) co_return co_await std::move(work);
-    if (!plain) work = with_patience(std::move(work), std::move(how));
+    if (!plain) work = with_limits(std::move(work), std::move(how));
     if (e->own_loop) work = counted(e, std::move(work));
     co_return co_await async::run_on_loop(e->on, std::move(work));
 }
@@ -237,7 +237,7 @@ task<completion> client::complete_resource(std::string uri_template, std::string
 }
 task<subscription> client::subscribe(subscription_request what, call_options how) {
     // It may take several requests: the time in all is that of all of them.
-    patience limit(how.stop, how.total);
+    wait_limits limit(how.stop, how.total);
     return on_engine(engine_, engine_->subscribe(std::move(what), std::move(how)), std::move(limit));
 }
 task<void> client::ping(call_options how) {
@@ -262,7 +262,7 @@ task<request_round> client::request_once(std::string method, json::value params,
 }
 void client::notify(std::string method, json::value params) {
     engine_->on->post([e = engine_, method = std::move(method), params = std::move(params)] {
-        e->contain("sending a notification", [&] { e->notify(method, params); });
+        e->catch_and_log("sending a notification", [&] { e->notify(method, params); });
     });
 }
 

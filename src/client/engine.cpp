@@ -3,7 +3,7 @@
 #include "async/epoll_loop.hpp"
 #include "async/timeout.hpp"
 #include "async/worker_pool.hpp"
-#include "client/session.hpp"
+#include "client/client_session.hpp"
 #include "protocol/meta_keys.hpp"
 
 #include <keel/version.hpp>
@@ -17,12 +17,13 @@ namespace {
 void check_roots(const std::vector<keel::root>& roots) {
     for (const keel::root& each : roots) {
         if (!each.uri.starts_with("file://")) {
-            throw std::invalid_argument("keel: invalid root (the URI must begin with file://): " + rpc::printable(each.uri));
+            throw std::invalid_argument("keel: invalid root (the URI must begin with file://): " +
+                                        rpc::printable(each.uri));
         }
     }
 }
 
-client_options made_fit(client_options o) {
+client_options validated(client_options o) {
     if (o.roots) check_roots(*o.roots);
     if (o.about.name.empty()) o.about.name = "keel-client";
     if (o.about.version.empty()) o.about.version = KEEL_VERSION;
@@ -41,7 +42,8 @@ client_options made_fit(client_options o) {
     bool modern = protocol::is_modern(*revision);
     if (o.mode == protocol_mode::automatic) o.mode = modern ? protocol_mode::modern : protocol_mode::legacy;
     if (modern != (o.mode == protocol_mode::modern)) {
-        throw std::invalid_argument("keel: protocol version " + o.version + " does not belong to the selected protocol mode");
+        throw std::invalid_argument("keel: protocol version " + o.version +
+                                    " does not belong to the selected protocol mode");
     }
     return o;
 }
@@ -68,7 +70,7 @@ struct client_engine::attempt {
 };
 
 client_engine::client_engine(std::shared_ptr<loop> l, std::shared_ptr<client_side::connector> c, client_options o)
-    : on(std::move(l)), where(std::move(c)), options(made_fit(std::move(o))), cache(options.cache),
+    : on(std::move(l)), where(std::move(c)), options(validated(std::move(o))), cache(options.cache),
       eras_(memory_for(options, *where)), roots_(options.roots), level_(options.level) {}
 
 client_engine::~client_engine() {
@@ -135,11 +137,11 @@ task<void> client_engine::connect() {
         closed_ = false;
         connect_stop_ = std::stop_source();
     }
-    co_await reach_once();
-    worked();
+    co_await connect_once();
+    reset_restarts();
 }
 
-task<void> client_engine::reach_once() {
+task<void> client_engine::connect_once() {
     auto self = shared_from_this();
     const std::uint64_t since = closings_;
     for (;;) {
@@ -161,7 +163,8 @@ task<void> client_engine::reach_once() {
             made = co_await run;
         } catch (const cancelled&) {
             if (run.reason() == async::abandon_reason::timeout) {
-                keel::error late(error_kind::timed_out, where->describe() + " did not complete the handshake within the connect timeout");
+                keel::error late(error_kind::timed_out,
+                                 where->describe() + " did not complete the handshake within the connect timeout");
                 mine->failure = std::make_exception_ptr(late);
             } else if (run.reason() == async::abandon_reason::stop_token) {
                 mine->failure = std::make_exception_ptr(keel::error(error_kind::closed, "closed while connecting"));
@@ -200,7 +203,7 @@ void client_engine::adopt(const session_ptr& s) {
 }
 
 void client_engine::session_begun(const session_ptr& s) {
-    std::erase_if(sessions_, [](const std::weak_ptr<session>& each) { return each.expired(); });
+    std::erase_if(sessions_, [](const std::weak_ptr<client_session>& each) { return each.expired(); });
     sessions_.push_back(s);
     s->closings = attempt_ ? attempt_->closings : closings_;
 }
@@ -212,11 +215,11 @@ void client_engine::abandon() noexcept {
     current_.reset();
 }
 
-void client_engine::connection_lost(const session& which) noexcept {
+void client_engine::connection_lost(const client_session& which) noexcept {
     if (current_.get() == &which) connected_.store(false, std::memory_order_release);
 }
 
-void client_engine::session_ended(session& which, const std::string& cause) {
+void client_engine::session_ended(client_session& which, const std::string& cause) {
     if (!which.adopted) return;
     if (current_.get() == &which) {
         last_cause_ = cause;
@@ -228,7 +231,7 @@ void client_engine::session_ended(session& which, const std::string& cause) {
     disconnection how;
     how.cause = cause;
     how.will_restart = !closed_ && !which.closing() && options.restart.attempts > failed_restarts_;
-    contain("the on_disconnected callback", [&] { options.on_disconnected(how); });
+    catch_and_log("the on_disconnected callback", [&] { options.on_disconnected(how); });
 }
 
 task<void> client_engine::close() {
@@ -245,7 +248,7 @@ task<void> client_engine::close() {
         if (auto s = each.lock(); s && s->closings < mine) all.push_back(std::move(s));
     }
     for (const session_ptr& s : all) s->close();
-    for (const session_ptr& s : all) co_await s->told;
+    for (const session_ptr& s : all) co_await s->end_reported;
     if (current_ && current_->over.is_set()) current_ = nullptr;
 }
 
@@ -307,7 +310,7 @@ task<std::exception_ptr> client_engine::restart_once() {
         if (closings_ == mine->closings && !in_use()) {
             ++failed_restarts_;
             counted = true;
-            co_await reach_once();
+            co_await connect_once();
         }
     } catch (const cancelled&) {
         cancelled_by_caller = true;
@@ -329,7 +332,7 @@ task<std::exception_ptr> client_engine::restart_once() {
 }
 
 // The server has answered, or somebody has connected by hand: whatever failed before is forgotten.
-void client_engine::worked() noexcept {
+void client_engine::reset_restarts() noexcept {
     failed_restarts_ = 0;
     restart_at_ = {};
 }

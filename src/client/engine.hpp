@@ -29,7 +29,7 @@ class epoll_loop;
 class worker_pool;
 }  // namespace async
 namespace client_side {
-class session;
+class client_session;
 class subscription_state;
 }  // namespace client_side
 
@@ -52,8 +52,8 @@ void append_meta(std::string& text, const json::value& object);
 /// Everything on its loop, except what says otherwise. Tasks of it keep it alive themselves.
 class client_engine : public std::enable_shared_from_this<client_engine> {
 public:
-    using session = client_side::session;
-    using session_ptr = std::shared_ptr<session>;
+    using client_session = client_side::client_session;
+    using session_ptr = std::shared_ptr<client_session>;
 
     client_engine(std::shared_ptr<loop> on, std::shared_ptr<client_side::connector> where, client_options options);
     ~client_engine();
@@ -89,8 +89,8 @@ public:
     /// The loop has ended before the client: lets go of what would have ended on it.
     void abandon() noexcept;
     /// Nothing can be asked on it any more, though it may not have ended yet.
-    void connection_lost(const session& which) noexcept;
-    void session_ended(session& which, const std::string& cause);
+    void connection_lost(const client_session& which) noexcept;
+    void session_ended(client_session& which, const std::string& cause);
     void renew_session(session_ptr which);
 
     // ---- requests (asking.cpp) ----
@@ -129,14 +129,14 @@ public:
 
     // ---- what the server asks (answers.cpp) ----
     /// The bare result. Throws keel::error for what the server is told instead.
-    task<json::value> answer(session& to, std::string method, json::value params, std::stop_token token);
+    task<json::value> answer(client_session& to, std::string method, json::value params, std::stop_token token);
     protocol::client_capabilities capabilities(bool modern) const;
 
     // ---- what the server tells ----
-    void heard(session& from, std::string_view method, const json::value& params);
+    void on_notification(client_session& from, std::string_view method, const json::value& params);
     /// What user code throws is its own affair (D16).
     template <class F>
-    void contain(const char* what, F f) const;
+    void catch_and_log(const char* what, F f) const;
 
     client_side::response_cache cache;
     client_side::tool_catalog tools;
@@ -145,29 +145,29 @@ private:
     struct attempt;  // to connect; those who want it too wait for it
     enum class verdict : unsigned char { modern, legacy };
 
-    task<void> reach_once();  // connects unless somebody is at it; then waits for that
+    task<void> connect_once();  // connects unless somebody is at it; then waits for that
     task<session_ptr> connected_again();
     task<std::exception_ptr> restart_once();  // with what it failed, if it did
-    void worked() noexcept;
+    void reset_restarts() noexcept;
     time_point due_of(const call_options& how) const noexcept;
     task<session_ptr> open();
     task<session_ptr> open(session_ptr& tried);
-    task<session_ptr> reach();
+    task<session_ptr> start_session();
     task<verdict> probe(session_ptr s);
-    task<void> shake_hands(session_ptr s);
-    task<void> shake_hands_with_fallback(session_ptr s);
+    task<void> handshake(session_ptr s);
+    task<void> handshake_with_fallback(session_ptr s);
     task<void> restore_level(session_ptr s);
     void adopt(const session_ptr& s);
     void set_facts(server_facts facts);
     [[noreturn]] void throw_not_connected() const;
-    task<std::string> text_of_loss(session_ptr s, std::string said);
+    task<std::string> describe_loss(session_ptr s, std::string said);
     task<std::string> answer_all(session_ptr s, json::value result, unsigned round);
     task<subscription> listen(session_ptr s, subscription_request what, call_options how);
     task<subscription> subscribe_each(session_ptr s, subscription_request what, call_options how);
     task<void> unsubscribe(session_ptr s, std::vector<std::string> uris);
     void drop_subscriber(session_ptr s, const client_side::subscription_state* which);
     void remember_elicitation(std::string id);
-    void add_mirrored(const session& s, outgoing_call& what, const json::value& params) const;
+    void add_mirrored(const client_session& s, outgoing_call& what, const json::value& params) const;
     async::worker_pool& workers();
 
     std::shared_ptr<era_memory> eras_;
@@ -180,7 +180,7 @@ private:
     std::uint64_t closings_ =
         0;  // how often a close was asked for: whoever waits can tell that there was one meanwhile
     std::stop_source connect_stop_;
-    std::vector<std::weak_ptr<session>> sessions_;  // that are not over
+    std::vector<std::weak_ptr<client_session>> sessions_;  // that are not over
     std::string last_cause_;
     unsigned failed_restarts_ = 0;  // those included that no call has worked after
     time_point restart_at_{};       // not before
@@ -195,7 +195,7 @@ private:
 };
 
 template <class F>
-void client_engine::contain(const char* what, F f) const {
+void client_engine::catch_and_log(const char* what, F f) const {
     try {
         f();
     } catch (const std::exception& e) {

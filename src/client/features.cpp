@@ -1,7 +1,7 @@
 // Tools, resources, prompts and the rest, as a client asks for them.
 
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
-#include "client/session.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/methods.hpp"
 #include "protocol/mirrored_headers.hpp"
@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t most_of_a_list = 64 * 1024 * 1024;
 
 template <class Result>
-Result read(const json::value& from) {
+Result read_result(const json::value& from) {
     Result into{};
     decode_error why;
     if (!decode(from, into, why, "result")) {
@@ -114,7 +114,7 @@ task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_o
         part_of->due = what.due;
         part_of->bytes += client_side::footprint(result);
     }
-    auto said = read<typename traits::result>(result);
+    auto said = read_result<typename traits::result>(result);
     page<T> p;
     p.items = std::move(traits::items(said));
     p.next = std::move(said.next_cursor);
@@ -266,7 +266,7 @@ task<std::vector<resource_contents>> client_engine::read_resource(std::string ur
     params.set("uri", uri);
     session_ptr s = co_await ready(what.due);
     json::value result = co_await ask_cached(std::move(s), what, std::move(params));
-    co_return read<protocol::read_resource_result>(result).contents;
+    co_return read_result<protocol::read_resource_result>(result).contents;
 }
 
 task<prompt_result> client_engine::get_prompt(std::string name, std::map<std::string, std::string> arguments,
@@ -282,7 +282,7 @@ task<prompt_result> client_engine::get_prompt(std::string name, std::map<std::st
     if (!arguments.empty()) append(what.members, "arguments", keel::encode(arguments));
     session_ptr s = co_await ready(what.due);
     json::value result = co_await ask_in_rounds(std::move(s), what);
-    auto said = read<protocol::get_prompt_result>(result);
+    auto said = read_result<protocol::get_prompt_result>(result);
     prompt_result r;
     r.description = std::move(said.description);
     r.messages = std::move(said.messages);
@@ -313,7 +313,7 @@ task<completion> client_engine::complete(bool of_prompt, std::string which, std:
         append(what.members, "context", context);
     }
     json::value result = co_await ask_in_rounds(std::move(s), what);
-    co_return read<protocol::complete_result>(result).completion;
+    co_return read_result<protocol::complete_result>(result).completion;
 }
 
 // ---- the rest ----
@@ -350,7 +350,7 @@ task<void> client_engine::set_log_level(log_level from, call_options how) {
 }
 
 // A tool that is called by its bare name wants its headers as well.
-void client_engine::add_mirrored(const session& s, outgoing_call& what, const json::value& params) const {
+void client_engine::add_mirrored(const client_session& s, outgoing_call& what, const json::value& params) const {
     if (what.method != "tools/call" || !s.modern() || !s.via().is_http()) return;
     for (auto& each : tools.headers_for(what.name, params["arguments"])) what.how.headers.push_back(std::move(each));
 }

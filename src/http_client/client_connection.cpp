@@ -1,7 +1,7 @@
 #include "http_client/client_connection.hpp"
 
+#include "http_client/proxy_tunnel.hpp"
 #include "http_client/redirect.hpp"
-#include "http_client/tunnel.hpp"
 #include "tls/tls_client_context.hpp"
 #include "tls/tls_connection.hpp"
 
@@ -32,8 +32,8 @@ std::string seconds_of(duration d) {
 
 }  // namespace
 
-client_connection::client_connection(connection_owner& owner, loop& l, const pool_options& options, const endpoint& to,
-                                     transfer_pool::id newest)
+client_connection::client_connection(connection_owner& owner, loop& l, const pool_options& options,
+                                     const server_address& to, transfer_pool::id newest)
     : owner_(owner), loop_(l), options_(options), to_(to), newest_(newest), reader_(options.max_head) {}
 
 client_connection::~client_connection() { close(); }
@@ -74,11 +74,11 @@ void client_connection::dialed(detail::outcome<std::unique_ptr<connection>> resu
 
 void client_connection::open_tunnel(std::unique_ptr<connection> raw) {
     phase_ = phase::tunnelling;
-    tunnel_ =
-        std::make_unique<tunnel>(std::move(raw), connect_request(to_), options_.max_head, [this](std::string failure) {
-            auto self = shared_from_this();
-            tunnel_opened(std::move(failure));
-        });
+    tunnel_ = std::make_unique<proxy_tunnel>(std::move(raw), connect_request(to_), options_.max_head,
+                                             [this](std::string failure) {
+                                                 auto self = shared_from_this();
+                                                 tunnel_opened(std::move(failure));
+                                             });
     if (std::string failure = tunnel_->open(); !failure.empty()) could_not_connect(std::move(failure));
 }
 

@@ -2,8 +2,8 @@
 
 // One connection to a server: from its making over one request after the other to its end.
 
-#include "http_client/endpoint.hpp"
 #include "http_client/response_reader.hpp"
+#include "http_client/server_address.hpp"
 #include "http_client/transfer.hpp"
 
 #include <keel/connection.hpp>
@@ -23,14 +23,14 @@ class tls_connection;
 namespace keel::inline KEEL_ABI::http_client {
 
 class client_connection;
-class tunnel;
+class proxy_tunnel;
 
 /// What the pool knows of a request. Owned by the pool, until its user has heard of its end.
 struct transfer {
     transfer_pool::id number = 0;
     transfer_user* user = nullptr;
-    outgoing what;  // while it is on a connection, its body is in that one's buffer
-    const endpoint* to = nullptr;
+    transfer_request what;  // while it is on a connection, its body is in that one's buffer
+    const server_address* to = nullptr;
     client_connection* on = nullptr;
     unsigned redirections = 0;
     bool paused = false;
@@ -69,7 +69,8 @@ protected:
 class client_connection final : private connection::listener, public std::enable_shared_from_this<client_connection> {
 public:
     /// All of these outlive it, the owner until close. `newest` is the last transfer that there was when it was made.
-    client_connection(connection_owner&, loop&, const pool_options&, const endpoint& to, transfer_pool::id newest);
+    client_connection(connection_owner&, loop&, const pool_options&, const server_address& to,
+                      transfer_pool::id newest);
     ~client_connection();
 
     /// Begins, once. The owner may be told of the outcome before this returns.
@@ -85,7 +86,7 @@ public:
     /// The body of the request it has sent, which it has no more then.
     std::string take_back_body();
 
-    const endpoint& to() const noexcept { return to_; }
+    const server_address& to() const noexcept { return to_; }
     transfer_pool::id newest() const noexcept { return newest_; }
     bool connecting() const noexcept { return phase_ < phase::free; }
     bool is_free() const noexcept { return phase_ == phase::free; }
@@ -135,11 +136,11 @@ private:
     connection_owner& owner_;
     loop& loop_;
     const pool_options& options_;
-    const endpoint& to_;
+    const server_address& to_;
     const transfer_pool::id newest_;
 
     std::shared_ptr<detail::activity> dialing_;  // the other owner is what it runs
-    std::unique_ptr<tunnel> tunnel_;
+    std::unique_ptr<proxy_tunnel> tunnel_;
     std::unique_ptr<connection> wire_;
     tls::tls_connection* tls_ = nullptr;  // wire_, when it is one
     transfer* transfer_ = nullptr;

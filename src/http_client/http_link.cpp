@@ -31,7 +31,8 @@ http_link::http_link(std::shared_ptr<loop> on, std::unique_ptr<transfer_pool> po
                                         "\": the name must be a token, the value must not contain control characters");
         }
         if (is_protocol_header(name)) {
-            throw std::invalid_argument("keel: the header \"" + name + "\" cannot be set: it is reserved for the protocol");
+            throw std::invalid_argument("keel: the header \"" + name +
+                                        "\" cannot be set: it is reserved for the protocol");
         }
     }
     terms_.own = options_.headers;
@@ -157,7 +158,7 @@ void http_link::send(link_exchange& x) {
     const bool opens_session = x.is_question() && m.method == "initialize";
     // An answer to a session that is dead has nobody to go to.
     if (!pool_ || (renewing_ && m.what == kind::answer)) return drop(x);
-    outgoing out;
+    transfer_request out;
     if (old_) out.path = old_->endpoint();
     out.headers = headers_of_message(terms_, {m.method, m.name, &m.extra, opens_session});
     const bool in_session = !terms_.modern && !old_ && !opens_session && !terms_.session.empty();
@@ -175,7 +176,7 @@ void http_link::send(link_exchange& x) {
 }
 
 void http_link::take_up_again(link_exchange& x, std::string_view last_event_id) {
-    outgoing out;
+    transfer_request out;
     out.method = "GET";
     out.headers = headers_of_stream(terms_, last_event_id);
     x.now = stage::sent;

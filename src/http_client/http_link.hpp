@@ -6,7 +6,7 @@
 #include "http_client/http_link_exchange.hpp"
 #include "http_client/http_link_headers.hpp"
 #include "http_client/http_link_listener.hpp"
-#include "http_client/old_sse.hpp"
+#include "http_client/legacy_sse.hpp"
 #include "http_client/session_delete.hpp"
 #include "http_client/transfer.hpp"
 #include "rpc/recycling_map.hpp"
@@ -59,7 +59,7 @@ public:
 private:
     friend class link_exchange;
     friend class link_listener;
-    friend class old_stream;
+    friend class legacy_sse_stream;
     friend class session_delete;
 
     // rpc::message_sink
@@ -169,7 +169,7 @@ private:
 
     link_listener listener_;
     bool wants_listener_ = false;
-    std::unique_ptr<old_stream> old_;  // the transport of 2024-11-05
+    std::unique_ptr<legacy_sse_stream> old_;  // the transport of 2024-11-05
 
     std::unique_ptr<session_delete> session_delete_;
     bool closed_ = false;

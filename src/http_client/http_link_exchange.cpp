@@ -9,9 +9,9 @@ namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
-constexpr std::size_t max_refusal = 1024 * 1024;  // bytes of a body that only explains
-constexpr std::size_t max_ignored = 64 * 1024;    // bytes read so that the connection can be used again
-constexpr std::size_t kept_capacity = 64 * 1024;  // of a buffer that waits for its next use
+constexpr std::size_t max_refusal = 1024 * 1024;    // bytes of a body that only explains
+constexpr std::size_t max_ignored = 64 * 1024;      // bytes read so that the connection can be used again
+constexpr std::size_t max_kept_buffer = 64 * 1024;  // of a buffer that waits for its next use
 
 bool is_success(int status) noexcept { return status >= 200 && status < 300; }
 
@@ -33,7 +33,7 @@ private:
 
 void link_exchange::give_back() noexcept {
     for (std::string* each : {&body_, &message.body}) {
-        if (each->capacity() > kept_capacity) std::string().swap(*each);
+        if (each->capacity() > max_kept_buffer) std::string().swap(*each);
     }
     reader_.reset();
 }
@@ -56,7 +56,7 @@ void link_exchange::reset() {
     status_ = 0;
     ignored_ = 0;
     body_.clear();
-    if (body_.capacity() > kept_capacity) std::string().swap(body_);
+    if (body_.capacity() > max_kept_buffer) std::string().swap(body_);
     reader_.reset();
     pace_ = {};
 }
@@ -215,7 +215,8 @@ void link_exchange::take_json() {
         return fail(error_kind::bad_message, "invalid response: " + why);
     }
     if (v->is_array() && !modern) {
-        if (!home_.takes_batch(*v)) return fail(error_kind::bad_message, "the response is a batch, which this protocol version does not allow");
+        if (!home_.takes_batch(*v))
+            return fail(error_kind::bad_message, "the response is a batch, which this protocol version does not allow");
         for (const json::value& each : v->items()) {
             if (now != stage::over) home_.take_message(this, rpc::classify(each));
         }
@@ -223,7 +224,7 @@ void link_exchange::take_json() {
         return;
     }
     if (!settled) fail(error_kind::bad_message, "the response does not contain an answer to this request");
-    if (body_.size() > kept_capacity) reader.clear();
+    if (body_.size() > max_kept_buffer) reader.clear();
 }
 
 // False: the call has failed.
@@ -250,7 +251,8 @@ void link_exchange::take_refusal() {
 
 void link_exchange::stream_over(std::string_view why) {
     if (settled) return home_.drop(*this);
-    if (heard_other_) return fail(error_kind::bad_message, "the event stream contained a response, but not to this request");
+    if (heard_other_)
+        return fail(error_kind::bad_message, "the event stream contained a response, but not to this request");
     if (resumable()) return resume_later(why);
     fail(error_kind::stream_lost, "the event stream ended before the response: " + rpc::printable(why));
 }

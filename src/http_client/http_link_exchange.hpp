@@ -107,7 +107,7 @@ private:
     std::size_t ignored_ = 0;  // bytes
     std::string body_;
     std::optional<http::sse_reader> reader_;
-    reconnect_pace pace_;
+    reconnect_backoff pace_;
 
     friend class http_link;
 };

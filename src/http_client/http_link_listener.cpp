@@ -54,7 +54,7 @@ void link_listener::close() noexcept {
 }
 
 void link_listener::start() {
-    outgoing out;
+    transfer_request out;
     out.method = "GET";
     out.lasting = true;
     std::string_view id = reader_->last_event_id();

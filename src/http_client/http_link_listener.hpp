@@ -46,7 +46,7 @@ private:
     transfer_pool::id transfer_ = 0;
     loop::timer pause_ = 0;
     std::optional<http::sse_reader> reader_;
-    reconnect_pace pace_;
+    reconnect_backoff pace_;
     bool worked_ = false;  // in this session
     bool reading_ = false;
     bool goes_on_ = false;   // where the stream before stopped

@@ -69,7 +69,7 @@ rpc::serial call_of(const rpc::request_id& id) noexcept {
     return problem == std::errc() && end == text.data() + text.size() ? n : 0;
 }
 
-duration reconnect_pace::next(std::optional<std::chrono::milliseconds> asked) noexcept {
+duration reconnect_backoff::next(std::optional<std::chrono::milliseconds> asked) noexcept {
     auto base = std::min<std::chrono::milliseconds>(asked.value_or(usual_pause), longest_pause);
     auto backed_off = std::min(std::max(base, usual_pause / 4) * (1u << std::min(fruitless_, 10u)), longest_back_off);
     // The first attempt after something came is made exactly when the server wants it.

@@ -28,7 +28,7 @@ rpc::call_outcome failed_transfer(transfer_failure what, std::string_view why);
 rpc::serial call_of(const rpc::request_id& id) noexcept;
 
 /// When to take up a stream again.
-class reconnect_pace {
+class reconnect_backoff {
 public:
     /// How often in a row it may bring nothing.
     static constexpr unsigned patience = 5;

@@ -88,7 +88,7 @@ proxy_address proxy_address::parse(std::string_view text) {
         return std::invalid_argument("invalid proxy \"" + without_secrets(text) + "\": " + why);
     };
     const std::size_t colon = text.find("://");
-    const std::string scheme = colon == text.npos ? "http" : lower(text.substr(0, colon));
+    const std::string scheme = colon == text.npos ? "http" : to_lower(text.substr(0, colon));
     if (scheme.starts_with("socks")) throw refuse("SOCKS is not supported, only http://host:port");
     if (scheme != "http") throw refuse("only http://host:port is supported");
     url_parts parts;
@@ -103,7 +103,7 @@ proxy_address proxy_address::parse(std::string_view text) {
 bool is_exempt(const url_parts& to, std::string_view no_proxy) {
     while (!no_proxy.empty()) {
         const std::size_t end = std::min(no_proxy.find_first_of(", \t"), no_proxy.size());
-        if (end > 0 && matches(to, lower(no_proxy.substr(0, end)))) return true;
+        if (end > 0 && matches(to, to_lower(no_proxy.substr(0, end)))) return true;
         no_proxy.remove_prefix(std::min(end + 1, no_proxy.size()));
     }
     return false;

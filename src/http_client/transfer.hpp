@@ -17,7 +17,7 @@ namespace keel::inline KEEL_ABI::http_client {
 
 using header_list = std::vector<std::pair<std::string, std::string>>;
 
-struct outgoing {
+struct transfer_request {
     std::string method = "POST";
     std::string path;     // of the URL, with its query: "/mcp"; "" is the pool's own
     header_list headers;  // without Host, Content-Length, Connection
@@ -81,7 +81,7 @@ public:
     virtual ~transfer_pool() = default;
 
     /// Never fails at once: what is wrong is told to the user later.
-    virtual id start(outgoing what, transfer_user& user) = 0;
+    virtual id start(transfer_request what, transfer_user& user) = 0;
     /// The user hears no more. What has not begun to leave never leaves; else the connection is closed, which the server sees. An
     /// unknown or finished one is fine.
     virtual void cancel(id which) noexcept = 0;

@@ -54,17 +54,17 @@ pool_core::group* pool_core::group_for(const url_parts& to) {
         }
         if (!context) context = std::make_shared<tls::tls_client_context>(options_.ca_file);
     }
-    auto made = std::make_unique<group>(endpoint(to, std::move(proxy), std::move(context)));
+    auto made = std::make_unique<group>(server_address(to, std::move(proxy), std::move(context)));
     return groups_.emplace_back(std::move(made)).get();
 }
 
-pool_core::group& pool_core::group_of(const endpoint& to) noexcept {
+pool_core::group& pool_core::group_of(const server_address& to) noexcept {
     return **std::find_if(groups_.begin(), groups_.end(), [&](const auto& each) { return &each->to == &to; });
 }
 
 // ---- what users say ----
 
-pool_core::id pool_core::start(outgoing what, transfer_user& user) {
+pool_core::id pool_core::start(transfer_request what, transfer_user& user) {
     const id number = ++last_;
     transfer& t = transfers_[number];
     t.number = number;
@@ -397,7 +397,7 @@ public:
     explicit pool(std::shared_ptr<pool_core> core) : core_(std::move(core)) {}
     ~pool() override { core_->shut(); }
 
-    id start(outgoing what, transfer_user& user) override { return core_->start(std::move(what), user); }
+    id start(transfer_request what, transfer_user& user) override { return core_->start(std::move(what), user); }
     void cancel(id which) noexcept override { core_->cancel(which); }
     bool unsent(id which) const noexcept override { return core_->unsent(which); }
     void pause(id which, bool yes) override { core_->pause(which, yes); }

@@ -3,7 +3,7 @@
 // The connections to one server and the transfers that wait for one.
 
 #include "http_client/client_connection.hpp"
-#include "http_client/endpoint.hpp"
+#include "http_client/server_address.hpp"
 #include "http_client/transfer.hpp"
 
 #include <cstddef>
@@ -28,7 +28,7 @@ public:
     pool_core(std::shared_ptr<loop> on, pool_options options, dialer dial);
     ~pool_core();
 
-    id start(outgoing what, transfer_user& user);
+    id start(transfer_request what, transfer_user& user);
     void cancel(id which) noexcept;
     bool unsent(id which) const noexcept;
     void pause(id which, bool yes);
@@ -43,8 +43,8 @@ public:
 private:
     /// A server; a second one is where redirections from http to https lead to.
     struct group {
-        explicit group(endpoint e) : to(std::move(e)) {}
-        const endpoint to;
+        explicit group(server_address e) : to(std::move(e)) {}
+        const server_address to;
         std::deque<transfer*> waiting;
         std::vector<client_connection*> free;  // the one that was used last is the last
     };
@@ -59,7 +59,7 @@ private:
     void on_redirected() override { dispatch(); }
     void on_deadline(time_point when) override;
 
-    group& group_of(const endpoint&) noexcept;
+    group& group_of(const server_address&) noexcept;
     group* group_for(const url_parts& to);
     void dispatch();
     void serve(group&);

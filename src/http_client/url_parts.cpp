@@ -25,7 +25,7 @@ bool is_name_char(char c) noexcept {
 
 }  // namespace
 
-std::string lower(std::string_view text) {
+std::string to_lower(std::string_view text) {
     std::string out(text);
     for (char& c : out) c = http::lower(c);
     return out;
@@ -80,7 +80,7 @@ url_parts url_parts::parse(std::string_view text) {
     url_parts out;
     const std::size_t colon = text.find("://");
     if (colon == text.npos) throw refuse("it must begin with http:// or https://");
-    const std::string scheme = lower(text.substr(0, colon));
+    const std::string scheme = to_lower(text.substr(0, colon));
     if (scheme != "http" && scheme != "https") throw refuse("it must begin with http:// or https://");
     out.secure = scheme == "https";
     out.port = out.secure ? 443 : 80;
@@ -104,7 +104,7 @@ url_parts url_parts::parse(std::string_view text) {
     if (authority.starts_with('[')) {
         const std::size_t close = authority.find(']');
         if (close == authority.npos) throw refuse("missing closing bracket");
-        out.host = lower(authority.substr(1, close - 1));
+        out.host = to_lower(authority.substr(1, close - 1));
         if (!is_ipv6(out.host)) throw refuse("invalid IPv6 address in the brackets");
         authority.remove_prefix(close + 1);
         if (!authority.empty() && authority.front() != ':') throw refuse("a port must follow the bracket");
@@ -113,7 +113,7 @@ url_parts url_parts::parse(std::string_view text) {
     } else {
         const std::size_t at = authority.find(':');
         has_port = at != authority.npos;
-        out.host = lower(authority.substr(0, at));
+        out.host = to_lower(authority.substr(0, at));
         if (has_port) port = authority.substr(at + 1);
         if (port.find(':') != port.npos) throw refuse("an IPv6 address needs brackets, as in http://[::1]/");
         if (out.host.empty()) throw refuse("it has no host");

@@ -43,6 +43,6 @@ std::string without_user_info(std::string_view url);
 /// The same for what is no URL. A password with a '/' in it looks like a path: everything before the last '@' is left out.
 std::string without_secrets(std::string_view bad_url);
 
-std::string lower(std::string_view text);
+std::string to_lower(std::string_view text);
 
 }  // namespace keel::http_client

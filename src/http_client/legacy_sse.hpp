@@ -21,12 +21,12 @@ std::optional<std::string> endpoint_path(std::string_view origin, std::string_vi
 
 /// The stream. While it is there, the connection is; there is no way to take it up again. Not destroyed from inside a call of
 /// the pool.
-class old_stream final : public transfer_user {
+class legacy_sse_stream final : public transfer_user {
 public:
-    old_stream(http_link& home, duration patience);
-    old_stream(const old_stream&) = delete;
-    old_stream& operator=(const old_stream&) = delete;
-    ~old_stream();
+    legacy_sse_stream(http_link& home, duration patience);
+    legacy_sse_stream(const legacy_sse_stream&) = delete;
+    legacy_sse_stream& operator=(const legacy_sse_stream&) = delete;
+    ~legacy_sse_stream();
 
     /// The server has named its address, or it will not.
     event decided;

@@ -18,11 +18,11 @@ namespace keel::inline KEEL_ABI::client_side {
 
 /// Cancellation: the wait ends at once; the function is left to itself, with a token that says so.
 template <class T>
-class on_worker final : public detail::wait {
+class run_on_worker final : public detail::wait {
 public:
-    on_worker(async::worker_pool& pool, std::shared_ptr<loop> home, std::function<T()> work)
+    run_on_worker(async::worker_pool& pool, std::shared_ptr<loop> home, std::function<T()> work)
         : pool_(pool), state_(std::make_shared<state>(std::move(home), std::move(work))) {}
-    ~on_worker() = default;
+    ~run_on_worker() = default;
 
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) {
@@ -53,7 +53,7 @@ private:
         std::function<T()> work;
         std::optional<detail::outcome<T>> result;
         std::atomic<bool> dropped{false};  // nobody wants the answer any more: it is not begun
-        on_worker* waiting = nullptr;      // on the loop only
+        run_on_worker* waiting = nullptr;  // on the loop only
     };
     static void run(std::shared_ptr<state> s) {
         if (s->dropped.load(std::memory_order_acquire)) return;

@@ -16,14 +16,14 @@ namespace keel::inline KEEL_ABI::http_client {
 
 /// Asks the proxy with CONNECT; when that has worked, it is a connection like any other, to be started by whoever uses it. May be
 /// closed or destroyed inside any call it makes.
-class tunnel final : public connection, private connection::listener {
+class proxy_tunnel final : public connection, private connection::listener {
 public:
     /// What went wrong, "" when the tunnel is open. Once; not from inside the constructor or open, and not after close.
     using opened = std::function<void(std::string failure)>;
 
     /// `raw` is not started yet.
-    tunnel(std::unique_ptr<connection> raw, std::string request, std::size_t max_head, opened done);
-    ~tunnel() override { close(); }
+    proxy_tunnel(std::unique_ptr<connection> raw, std::string request, std::size_t max_head, opened done);
+    ~proxy_tunnel() override { close(); }
 
     /// Begins. What is wrong at once is returned.
     std::string open();

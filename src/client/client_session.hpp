@@ -27,8 +27,8 @@ namespace keel::inline KEEL_ABI::client_side {
 class subscription_state;
 
 /// A listen request that is open (2026-07-28).
-struct listening {
-    explicit listening(loop& on) : line(on) {}
+struct listen_request {
+    explicit listen_request(loop& on) : line(on) {}
     detail::activity line;
     std::shared_ptr<subscription_state> state;
     rpc::serial call = 0;
@@ -38,10 +38,10 @@ struct listening {
 };
 
 /// Owned by the engine while it is the current one, by the tasks that use it, and by itself until it has closed.
-class session final : public std::enable_shared_from_this<session>, public link_user {
+class client_session final : public std::enable_shared_from_this<client_session>, public link_user {
 public:
-    session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via);
-    ~session();
+    client_session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via);
+    ~client_session();
 
     void start();
     /// Ends in order. `over` is set when everything has ended, the link's child included.
@@ -66,7 +66,7 @@ public:
     void refresh_meta();
 
     // ---- who hears of changes ----
-    std::list<std::shared_ptr<listening>> listens;
+    std::list<std::shared_ptr<listen_request>> listens;
     struct legacy_subscriber {
         std::shared_ptr<subscription_state> state;
         subscription_request wants;
@@ -81,7 +81,7 @@ public:
     /// Set when the connection is over and everything behind it is gone.
     event over;
     /// Set after that, when the program has been told.
-    event told;
+    event end_reported;
     bool adopted = false;        // it was the client's own: its end is told
     std::uint64_t closings = 0;  // as many had been asked for when the attempt began that made it
     bool closing() const noexcept { return closing_; }
@@ -107,7 +107,7 @@ private:
     const std::shared_ptr<detail::client_engine> engine_;
     std::unique_ptr<link> link_;
     std::shared_ptr<rpc::peer> peer_;
-    std::shared_ptr<session> self_;  // until it is over
+    std::shared_ptr<client_session> self_;  // until it is over
     detail::activity ending_;
     std::stop_source gone_;
     bool modern_ = false;

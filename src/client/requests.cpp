@@ -1,8 +1,8 @@
 // Requests to the server: one at a time, in rounds where it has questions of its own, and from the cache.
 
 #include "async/timeout.hpp"
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
-#include "client/session.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/meta_keys.hpp"
 #include "protocol/methods.hpp"
@@ -15,7 +15,7 @@ namespace keel::inline KEEL_ABI::detail {
 namespace {
 
 // Waits for the event on its own: whoever awaits this may give it up.
-task<void> end_of(std::shared_ptr<client_side::session> s) { co_await s->over; }
+task<void> end_of(std::shared_ptr<client_side::client_session> s) { co_await s->over; }
 
 progress_report report_of(const json::value& params) {
     progress_report r;
@@ -49,7 +49,8 @@ void append_meta(std::string& text, const json::value& object) {
         if (!text.empty()) text += ',';
         if (!json::write(text, each.name)) throw std::invalid_argument("keel: invalid _meta key: not UTF-8");
         text += ':';
-        if (!json::write(text, each.content)) throw std::invalid_argument("keel: invalid _meta: not representable as JSON");
+        if (!json::write(text, each.content))
+            throw std::invalid_argument("keel: invalid _meta: not representable as JSON");
     }
 }
 
@@ -64,7 +65,8 @@ result_kind kind_of(const json::value& result, std::string_view method) {
     std::string_view name = type->if_string().value_or("");
     if (name == "complete") return result_kind::complete;
     if (name == "input_required" && protocol::may_ask(protocol::find_method(method))) return result_kind::questions;
-    throw keel::error(error_kind::bad_message, "unsupported resultType in a result of the server: " + rpc::printable(name));
+    throw keel::error(error_kind::bad_message,
+                      "unsupported resultType in a result of the server: " + rpc::printable(name));
 }
 
 protocol::input_required_result questions_of(const json::value& result) {
@@ -144,7 +146,7 @@ time_point client_engine::due_of(const call_options& how) const noexcept {
     return after(on->now(), how.total > duration::zero() ? how.total : options.limits.request_total);
 }
 
-task<std::string> client_engine::text_of_loss(session_ptr s, std::string said) {
+task<std::string> client_engine::describe_loss(session_ptr s, std::string said) {
     // How a child ended is known a moment after its pipe has closed.
     co_await async::completes_within(options.limits.child_exit, end_of(s));
     if (s->cause().empty()) co_return said;
@@ -181,7 +183,7 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
     std::optional<std::string> loss;
     try {
         json::value result = co_await rpc::peer::ask_text(s->shared_peer(), what.method, params, how);
-        worked();
+        reset_restarts();
         co_return result;
     } catch (const keel::error& e) {
         if (e.code() == error_code::url_elicitation_required) {
@@ -189,11 +191,11 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
                 if (auto id = each["elicitationId"].if_string()) remember_elicitation(std::string(*id));
             }
         }
-        if (e.kind() == error_kind::rejected) worked();
+        if (e.kind() == error_kind::rejected) reset_restarts();
         if (e.kind() != error_kind::closed) throw;
         loss = e.what();
     }
-    std::string why = co_await text_of_loss(s, std::move(*loss));
+    std::string why = co_await describe_loss(s, std::move(*loss));
     throw keel::error(error_kind::closed, why);
 }
 
@@ -263,7 +265,7 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
     token.request_stop();
     if (!round_of->lost && round_of->result.index() == 0) std::rethrow_exception(std::get<0>(round_of->result));
     if (round_of->lost) {
-        std::string why = co_await text_of_loss(s, "connection closed");
+        std::string why = co_await describe_loss(s, "connection closed");
         throw keel::error(error_kind::closed, why);
     }
     co_return members_for(answers, asked.request_state);
@@ -276,8 +278,8 @@ task<json::value> client_engine::ask_in_rounds(session_ptr s, outgoing_call& wha
         if (!s->modern() || kind_of(result, what.method) == result_kind::complete) co_return result;
         if (asked_back) *asked_back = true;
         if (round + 1 >= options.max_rounds) {
-            throw keel::error(error_kind::unavailable,
-                              "the server still requests input after " + std::to_string(round + 1) + " rounds (max_rounds)");
+            throw keel::error(error_kind::unavailable, "the server still requests input after " +
+                                                           std::to_string(round + 1) + " rounds (max_rounds)");
         }
         // Each round brings its own answers, and nothing of the round before (MRTR-10, MRTR-13).
         json::value questions = std::as_const(result);  // a copy: what was borrowed is gone when we wait
@@ -333,7 +335,8 @@ void client_engine::notify(std::string_view method, const json::value& params) {
     if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: params must be a JSON object");
     if (!in_use()) return;
     if (current_->peer().core().queued_bytes() >= options.limits.out_queue) {
-        return log(log_level::warning, "notification dropped, because the output queue to the server is full: " + rpc::printable(method));
+        return log(log_level::warning,
+                   "notification dropped, because the output queue to the server is full: " + rpc::printable(method));
     }
     json::value given = params;
     if (current_->modern()) {

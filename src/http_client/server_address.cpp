@@ -1,4 +1,4 @@
-#include "http_client/endpoint.hpp"
+#include "http_client/server_address.hpp"
 
 #include "http/tokens.hpp"
 #include "rpc/message.hpp"
@@ -22,8 +22,8 @@ void append_header(std::string& out, std::string_view name, std::string_view val
 
 }  // namespace
 
-endpoint::endpoint(url_parts to, std::optional<proxy_address> through,
-                   std::shared_ptr<const tls::tls_client_context> context)
+server_address::server_address(url_parts to, std::optional<proxy_address> through,
+                               std::shared_ptr<const tls::tls_client_context> context)
     : at(std::move(to)), proxy(std::move(through)), tls(std::move(context)),
       after_path(" HTTP/1.1\r\nHost: " + at.authority() + "\r\n") {
     if (!proxy || at.secure) return;
@@ -31,7 +31,7 @@ endpoint::endpoint(url_parts to, std::optional<proxy_address> through,
     if (!proxy->authorization.empty()) append_header(after_path, "Proxy-Authorization", proxy->authorization);
 }
 
-std::string check_request(const outgoing& what) {
+std::string check_request(const transfer_request& what) {
     if (!http::is_token(what.method) || what.method == "CONNECT")
         return "invalid HTTP method \"" + rpc::printable(what.method, 80) + "\"";
     if (!what.path.starts_with('/') || !is_request_target(what.path) || what.path.find('#') != what.path.npos) {
@@ -39,15 +39,18 @@ std::string check_request(const outgoing& what) {
     }
     for (const auto& [name, value] : what.headers) {
         if (!http::is_token(name)) return "invalid header name \"" + rpc::printable(name, 80) + "\"";
-        if (!http::is_field_text(value)) return "invalid value of the header " + name + ": it contains control characters";
+        if (!http::is_field_text(value))
+            return "invalid value of the header " + name + ": it contains control characters";
         for (std::string_view each : ours) {
-            if (http::same_ignoring_case(name, each)) return "the header " + name + " cannot be set: the HTTP client sets it";
+            if (http::same_ignoring_case(name, each))
+                return "the header " + name + " cannot be set: the HTTP client sets it";
         }
     }
     return {};
 }
 
-void append_request_head(std::string& out, const outgoing& what, const endpoint& to, std::size_t body_size) {
+void append_request_head(std::string& out, const transfer_request& what, const server_address& to,
+                         std::size_t body_size) {
     out.append(what.method).append(" ").append(to.before_path).append(what.path).append(to.after_path);
     bool authorized = to.at.authorization.empty();
     for (const auto& [name, value] : what.headers) {
@@ -61,7 +64,7 @@ void append_request_head(std::string& out, const outgoing& what, const endpoint&
     out += "\r\n";
 }
 
-std::string connect_request(const endpoint& to) {
+std::string connect_request(const server_address& to) {
     const std::string authority = to.at.authority_with_port();
     std::string out = "CONNECT " + authority + " HTTP/1.1\r\n";
     append_header(out, "Host", authority);

@@ -2,15 +2,15 @@
 
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
-#include "client/session.hpp"
 #include "client/subscription_state.hpp"
 
 namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 
-using client_side::listening;
+using client_side::listen_request;
 using client_side::subscription_state;
 
 constexpr std::size_t most_subscriptions = 1024;  // of one connection
@@ -29,8 +29,8 @@ std::string filter_of(const subscription_request& what) {
 }
 
 /// Runs as long as the subscription; ends it with what has ended the request.
-task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<listening> l, std::string members,
-                      std::string meta, std::vector<std::pair<std::string, std::string>> headers) {
+task<void> run_listen(std::shared_ptr<client_side::client_session> s, std::shared_ptr<listen_request> l,
+                      std::string members, std::string meta, std::vector<std::pair<std::string, std::string>> headers) {
     rpc::peer::call_options_with_progress how;
     how.idle = duration::max();
     how.total = duration::max();
@@ -63,7 +63,7 @@ task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<l
     }
 }
 
-task<void> await_answer(std::shared_ptr<listening> l) { co_await l->answered; }
+task<void> await_answer(std::shared_ptr<listen_request> l) { co_await l->answered; }
 
 }  // namespace
 
@@ -87,10 +87,10 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
     std::string filter = filter_of(what);
     std::string meta = s->meta();
     append_meta(meta, how.meta);
-    auto l = std::make_shared<listening>(*on);
+    auto l = std::make_shared<listen_request>(*on);
     l->state = std::make_shared<subscription_state>();
     s->listens.push_back(l);
-    std::weak_ptr<listening> weak = l;
+    std::weak_ptr<listen_request> weak = l;
     // Dropped by its user, on whatever thread.
     l->state->set_on_stop([weak, home = on] {
         home->post([weak] {
@@ -130,13 +130,13 @@ task<subscription> client_engine::subscribe_each(session_ptr s, subscription_req
 
     auto state = std::make_shared<subscription_state>();
     state->set_agreed(agreed);
-    client_side::session::legacy_subscriber entry;
+    client_side::client_session::legacy_subscriber entry;
     entry.state = state;
     entry.wants = agreed;
     s->subscribers.push_back(std::move(entry));
     for (const std::string& uri : agreed.uris) ++s->subscribed_uris[uri];
     std::weak_ptr<client_engine> engine = weak_from_this();
-    std::weak_ptr<session> weak = s;
+    std::weak_ptr<client_session> weak = s;
     state->set_on_stop([engine, weak, home = on, raw = state.get()] {
         home->post([engine, weak, raw] {
             auto self = engine.lock();

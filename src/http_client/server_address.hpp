@@ -22,10 +22,10 @@ class tls_client_context;
 namespace keel::inline KEEL_ABI::http_client {
 
 /// Immutable once made. Connections and transfers refer to it; the pool owns it.
-struct endpoint {
+struct server_address {
     /// `context` is shared by all endpoints of a pool; none for http.
-    endpoint(url_parts to, std::optional<proxy_address> through,
-             std::shared_ptr<const tls::tls_client_context> context);
+    server_address(url_parts to, std::optional<proxy_address> through,
+                   std::shared_ptr<const tls::tls_client_context> context);
 
     const url_parts at;  // its target is not used
     const std::optional<proxy_address> proxy;
@@ -41,10 +41,11 @@ struct endpoint {
 using dialer = std::function<task<std::unique_ptr<connection>>(loop&, tcp_address)>;
 
 /// What cannot be sent is said in a sentence; "" when all is well. `what.path` is not empty.
-std::string check_request(const outgoing& what);
+std::string check_request(const transfer_request& what);
 /// The request without its body.
-void append_request_head(std::string& out, const outgoing& what, const endpoint& to, std::size_t body_size);
+void append_request_head(std::string& out, const transfer_request& what, const server_address& to,
+                         std::size_t body_size);
 /// The request for a tunnel to it.
-std::string connect_request(const endpoint& to);
+std::string connect_request(const server_address& to);
 
 }  // namespace keel::http_client

@@ -1,9 +1,9 @@
 // What the server asks of us: by a request of its own, or in a round of 2026-07-28.
 
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
 #include "client/form_check.hpp"
-#include "client/on_worker.hpp"
-#include "client/session.hpp"
+#include "client/run_on_worker.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 }
 
 template <class T>
-T read(const json::value& params) {
+T read_params(const json::value& params) {
     T into{};
     decode_error why;
     if (!decode(params, into, why, "params")) refuse(error_code::invalid_params, why.message());
@@ -41,7 +41,7 @@ task<Answer> run(const question_handler<Answer, Question>& handler, async::worke
     std::function<Answer()> work = [f = handler.function(), who = std::move(who), q = std::move(question)] {
         return f(who, q);
     };
-    client_side::on_worker<Answer> wait(*pool, std::move(home), std::move(work));
+    client_side::run_on_worker<Answer> wait(*pool, std::move(home), std::move(work));
     co_return co_await wait;
 }
 
@@ -74,7 +74,8 @@ void client_engine::remember_elicitation(std::string id) {
     open_elicitations_.push_back(std::move(id));
 }
 
-task<json::value> client_engine::answer(session& to, std::string method, json::value params, std::stop_token token) {
+task<json::value> client_engine::answer(client_session& to, std::string method, json::value params,
+                                        std::stop_token token) {
     auto self = shared_from_this();
     const protocol::revision rev = to.revision();
     asked_by who(facts().about.name, std::move(token));
@@ -86,7 +87,7 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
     }
     if (method == "sampling/createMessage") {
         if (!options.on_sampling) refuse_method(method);
-        sampling_request request = read<sampling_request>(params);
+        sampling_request request = read_params<sampling_request>(params);
         if (auto problem = client_side::fit_sampling(rev, options.sampling_with_tools, params, request)) {
             refuse(error_code::invalid_params, *problem);
         }
@@ -99,7 +100,7 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
     protocol::elicit_result result;
     if (mode == "url") {
         if (!options.on_url) refuse(error_code::invalid_params, "this client does not support URL elicitation");
-        auto asked = read<protocol::elicit_url_params>(params);
+        auto asked = read_params<protocol::elicit_url_params>(params);
         if (!asked.elicitation_id.empty()) remember_elicitation(asked.elicitation_id);
         url_question question;
         question.message = std::move(asked.message);
@@ -111,7 +112,7 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
     }
     if (mode != "form") refuse(error_code::invalid_params, "unknown elicitation mode: " + rpc::printable(mode));
     if (!options.on_form) refuse(error_code::invalid_params, "this client does not support form elicitation");
-    auto asked = read<protocol::elicit_form_params>(params);
+    auto asked = read_params<protocol::elicit_form_params>(params);
     form_question question;
     question.message = std::move(asked.message);
     question.schema = asked.requested_schema;
@@ -127,7 +128,7 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
 
 // ---- what the server tells ----
 
-void client_engine::heard(session& from, std::string_view method, const json::value& params) {
+void client_engine::on_notification(client_session& from, std::string_view method, const json::value& params) {
     cache.on_notification(method, params);
     auto changed = [&](change::kind what, list_kind which) {
         if (which == list_kind::tools) tools.clear();
@@ -135,7 +136,7 @@ void client_engine::heard(session& from, std::string_view method, const json::va
         c.what = what;
         from.tell(c, params);
         if (options.on_list_changed) {
-            contain("the on_list_changed callback", [&] { options.on_list_changed(which); });
+            catch_and_log("the on_list_changed callback", [&] { options.on_list_changed(which); });
         }
     };
     if (method == "notifications/tools/list_changed") return changed(change::kind::tools, list_kind::tools);
@@ -151,7 +152,7 @@ void client_engine::heard(session& from, std::string_view method, const json::va
         c.uri = *uri;
         from.tell(c, params);
         if (options.on_resource_updated) {
-            contain("the on_resource_updated callback", [&] { options.on_resource_updated(*uri); });
+            catch_and_log("the on_resource_updated callback", [&] { options.on_resource_updated(*uri); });
         }
         return;
     }
@@ -159,23 +160,25 @@ void client_engine::heard(session& from, std::string_view method, const json::va
         if (!options.on_log) return;
         protocol::log_message_params said;
         decode_error why;
-        if (!decode(params, said, why)) return log(log_level::info, "invalid log message from the server: " + why.message());
+        if (!decode(params, said, why))
+            return log(log_level::info, "invalid log message from the server: " + why.message());
         server_log entry;
         entry.level = said.level;
         entry.logger = std::move(said.logger);
         entry.data = std::move(said.data);
-        return contain("the on_log callback", [&] { options.on_log(entry); });
+        return catch_and_log("the on_log callback", [&] { options.on_log(entry); });
     }
     if (method == "notifications/subscriptions/acknowledged") return from.acknowledge(params);
     if (method == "notifications/elicitation/complete") {
         auto id = params["elicitationId"].if_string();
         if (!id || std::erase(open_elicitations_, *id) == 0) return;  // ELI-16
         if (options.on_elicitation_complete) {
-            contain("the on_elicitation_complete callback", [&] { options.on_elicitation_complete(*id); });
+            catch_and_log("the on_elicitation_complete callback", [&] { options.on_elicitation_complete(*id); });
         }
         return;
     }
-    if (options.on_notification) contain("the on_notification callback", [&] { options.on_notification(method, params); });
+    if (options.on_notification)
+        catch_and_log("the on_notification callback", [&] { options.on_notification(method, params); });
 }
 
 }  // namespace keel::detail

@@ -8,7 +8,7 @@
 namespace keel::inline KEEL_ABI::http_client {
 
 session_delete::session_delete(http_link& home) : home_(home) {
-    outgoing out;
+    transfer_request out;
     out.method = "DELETE";
     out.headers = headers_of_delete(home.terms_);
     home.pool_->start(std::move(out), *this);
