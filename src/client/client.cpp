@@ -14,7 +14,7 @@ using engine_ptr = std::shared_ptr<client_engine>;
 
 namespace {
 
-/// What a caller sets as a limit to its wait as a whole.
+/// Limits of the caller for the whole operation.
 struct wait_limits {
     wait_limits() = default;
     wait_limits(std::stop_token s, duration d = {}) : stop(std::move(s)), at_most(d) {}
@@ -38,7 +38,7 @@ task<T> with_limits(task<T> work, wait_limits how) {
     throw keel::error(error_kind::cancelled, "cancelled by the caller");
 }
 
-/// A loop of the client's own is not stopped under calls that are about to end.
+/// Counts running calls, so that the destructor stops the client's own loop only after they have ended.
 template <class T>
 task<T> counted(engine_ptr e, task<T> work) {
     struct running {
@@ -53,7 +53,7 @@ task<T> counted(engine_ptr e, task<T> work) {
     co_return co_await std::move(work);
 }
 
-/// On the engine's loop, wherever it is awaited.
+/// Runs `work` on the engine's loop; may be awaited on any loop.
 template <class T>
 task<T> on_engine(engine_ptr e, task<T> work, wait_limits how = {}) {
     detail::activity& here = co_await detail::this_activity{};
@@ -73,7 +73,7 @@ client::client(server_target where, client_options options) {
     engine_->own_loop = own;
     engine_->thread = std::thread([own] {
         own->run();
-        own->end();  // here, since a client that is destroyed on this thread has nobody to do it afterwards
+        own->end();  // on this thread: if the client is destroyed here, no other thread could do it
     });
 }
 
@@ -90,7 +90,7 @@ void close_engine(const engine_ptr& e, std::function<void()> done) {
     async::start_task(*e->on, e->close(), [e, done = std::move(done)](detail::outcome<void>) { done(); });
 }
 
-// Closes a client on a loop of the user, which may end before this runs.
+// Closes a client on a loop of the user. The loop may end before this runs.
 struct deferred_close {
     explicit deferred_close(engine_ptr x) noexcept : engine(std::move(x)) {}
     deferred_close(const deferred_close&) = delete;
@@ -125,7 +125,7 @@ void end_engine(engine_ptr e) {
     };
     own->post(work);
     if (own->here()) {
-        // In a callback of its own: there is nobody to wait. What runs ends by itself.
+        // Destroyed in one of its own callbacks: joining would deadlock. The thread ends by itself.
         thread.detach();
         return;
     }
@@ -170,7 +170,7 @@ task<tool_result> wrong_arguments() {
 }  // namespace
 
 task<tool_result> client::call_tool(std::string name, const json::value& arguments, call_options how) {
-    // Written here and now: the caller's value need not be copied.
+    // Serialized before the task starts, so that the caller's value need not be copied.
     std::string members = R"("name":)";
     bool right = json::write_string(members, name) && (arguments.is_null() || arguments.is_object());
     if (right && !arguments.is_null()) {
@@ -236,7 +236,7 @@ task<completion> client::complete_resource(std::string uri_template, std::string
                      std::move(stop));
 }
 task<subscription> client::subscribe(subscription_request what, call_options how) {
-    // It may take several requests: the time in all is that of all of them.
+    // A subscription may take several requests: `total` limits all of them together.
     wait_limits limit(how.stop, how.total);
     return on_engine(engine_, engine_->subscribe(std::move(what), std::move(how)), std::move(limit));
 }

@@ -14,7 +14,7 @@ namespace {
 const json::value no_params;
 
 bool covers(const std::string& subscribed, std::string_view uri) {
-    // What is told may be a part of what was subscribed to.
+    // The updated resource may be a sub-resource of the subscribed one.
     return uri == subscribed || (uri.size() > subscribed.size() && uri.starts_with(subscribed) &&
                                  (subscribed.ends_with('/') || uri[subscribed.size()] == '/'));
 }
@@ -47,7 +47,7 @@ void client_session::close() {
     if (peer_) peer_->close();
 }
 
-// ---- what is spoken ----
+// ---- protocol version ----
 
 void client_session::speak_modern(std::string_view version) {
     modern_ = true;
@@ -91,7 +91,7 @@ void client_session::watch_for_silence() {
     });
 }
 
-// ---- what comes ----
+// ---- incoming messages ----
 
 void client_session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
     if (method == "ping") return peer_->finish(id, "{}");
@@ -116,7 +116,7 @@ void client_session::on_session_lost() {
     engine_->renew_session(shared_from_this());
 }
 
-// Whatever may have changed has changed: to look again does no harm, to miss a change does.
+// Reports everything as changed: an unnecessary reload is harmless, a missed change is not.
 void client_session::on_gap() {
     engine_->log(log_level::info, "the server's event stream was interrupted; messages sent meanwhile are lost");
     const json::value nothing;
@@ -198,7 +198,7 @@ void client_session::on_closed(std::string_view cause, std::size_t) {
         }
         self->end_subscriptions(self->cause_);
         detail::release_later(*self->engine_->on, std::exchange(self->self_, nullptr));
-        // Whoever waits for an answer learns of it first (D1).
+        // Pending calls fail before on_disconnected is called (D1).
         self->over.set();
         self->engine_->session_ended(*self, self->closing_ ? std::string() : self->cause_);
         self->end_reported.set();

@@ -48,7 +48,7 @@ client_options validated(client_options o) {
     return o;
 }
 
-// What was found out about an origin holds for every client of this process. Whatever else is asked each time, which costs little.
+// All clients of this process share what is known about an HTTP origin. Other servers are probed each time, which is cheap.
 std::shared_ptr<era_memory> memory_for(const client_options& o, const client_side::connector& where) {
     if (o.eras) return o.eras;
     if (!where.is_http()) return std::make_shared<era_memory>();
@@ -58,13 +58,13 @@ std::shared_ptr<era_memory> memory_for(const client_options& o, const client_sid
 
 }  // namespace
 
-/// Whoever comes while somebody connects waits for what comes of it.
+/// A connect in progress. Concurrent callers wait for its outcome.
 struct client_engine::attempt {
     explicit attempt(std::uint64_t c) noexcept : closings(c) {}
-    const std::uint64_t closings;  // when it began
-    event pause_over;              // of a restart: there is no need to wait for its time
+    const std::uint64_t closings;  // value of closings_ when it began
+    event pause_over;              // ends the delay before a restart early
     event done;
-    std::exception_ptr failure;  // none, though not connected: whoever tried was cancelled, the next one tries
+    std::exception_ptr failure;  // null and not connected: the caller was cancelled, so the next waiter tries
 
     static task<void> pause(std::shared_ptr<attempt> self) { co_await self->pause_over; }
 };
@@ -110,7 +110,7 @@ void client_engine::log(log_level level, std::string_view text) const {
         options.log(level, text);
     } catch (abi::__forced_unwind&) {
         throw;
-    } catch (...) {  // whatever it is: a log that cannot log has nowhere to say so
+    } catch (...) {  // a log callback that throws cannot be reported anywhere
         return;
     }
 }
@@ -150,7 +150,7 @@ task<void> client_engine::connect_once() {
         if (closed_) throw_not_connected();
         if (auto other = attempt_) {
             co_await other->done;
-            // One that was on its way out when we came says nothing to us.
+            // An attempt that a close() had already stopped does not count for this caller.
             if (other->failure && other->closings == since) std::rethrow_exception(other->failure);
             continue;
         }
@@ -192,7 +192,7 @@ task<void> client_engine::connect_once() {
 }
 
 void client_engine::adopt(const session_ptr& s) {
-    // The end of the one before may come later than this.
+    // Here as well as in session_ended: the previous session may end after this.
     cache.clear();
     tools.clear();
     current_ = s;
@@ -223,7 +223,7 @@ void client_engine::session_ended(client_session& which, const std::string& caus
     if (!which.adopted) return;
     if (current_.get() == &which) {
         last_cause_ = cause;
-        // What was kept may have been changed meanwhile by a server that could not tell us.
+        // The server may change its lists while there is no connection to report it.
         cache.clear();
         tools.clear();
     }
@@ -241,10 +241,10 @@ task<void> client_engine::close() {
     connect_stop_.request_stop();
     if (auto waiting = restart_) waiting->pause_over.set();
     if (auto running = attempt_) co_await running->done;
-    // Also those that never became the client's: what is behind them may still be on its way out.
+    // Also sessions that were never adopted: their child processes may still be running.
     std::vector<session_ptr> all;
     for (const auto& each : sessions_) {
-        // Not what a connect() after this has begun.
+        // Not sessions of a connect() that started after this close().
         if (auto s = each.lock(); s && s->closings < mine) all.push_back(std::move(s));
     }
     for (const session_ptr& s : all) s->close();
@@ -276,7 +276,7 @@ task<client_engine::session_ptr> client_engine::ready(time_point due) {
     throw keel::error(error_kind::timed_out, "timed out while connecting to " + where->describe());
 }
 
-/// Waits for whoever connects or restarts. With nobody at it, and a policy that wants it, this one does.
+/// Waits for a connect or restart in progress. If there is none and the restart policy allows it, restarts.
 task<client_engine::session_ptr> client_engine::connected_again() {
     auto self = shared_from_this();
     const std::uint64_t since = closings_;
@@ -319,7 +319,7 @@ task<std::exception_ptr> client_engine::restart_once() {
     }
     restart_ = nullptr;
     if (counted && cancelled_by_caller) {
-        if (failed_restarts_ > 0) --failed_restarts_;  // nobody knows what would have come of it
+        if (failed_restarts_ > 0) --failed_restarts_;  // the outcome is unknown, so it does not count
     } else if (counted && failed_restarts_ > 0) {
         constexpr duration longest = std::chrono::seconds(30);
         duration wait = options.restart.first_wait;
@@ -331,7 +331,7 @@ task<std::exception_ptr> client_engine::restart_once() {
     co_return mine->failure;
 }
 
-// The server has answered, or somebody has connected by hand: whatever failed before is forgotten.
+// Called when the server has answered or connect() has succeeded: earlier failures no longer count.
 void client_engine::reset_restarts() noexcept {
     failed_restarts_ = 0;
     restart_at_ = {};

@@ -1,4 +1,4 @@
-// Tools, resources, prompts and the rest, as a client asks for them.
+// Tools, resources, prompts, completion, ping and generic requests.
 
 #include "client/client_session.hpp"
 #include "client/engine.hpp"
@@ -13,7 +13,7 @@ namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 
-/// What the pages of a list that is asked for as a whole may take together, in memory and about.
+/// Approximate maximum memory of all pages of a list that is requested as a whole.
 constexpr std::size_t most_of_a_list = 64 * 1024 * 1024;
 
 template <class Result>
@@ -36,7 +36,7 @@ void append(std::string& members, std::string_view key, const json::value& v) {
     }
 }
 
-/// The members of an object; what it says in `_meta` goes to `meta`.
+/// The members of an object as JSON text. Its `_meta` entries are added to `meta`.
 std::string members_of(const json::value& params, json::value& meta) {
     if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: params must be a JSON object");
     std::string members;
@@ -57,7 +57,7 @@ std::string members_of(const json::value& params, json::value& meta) {
     return members;
 }
 
-// What a list of each kind is called, and where its entries are.
+// The method, capability and result type of each kind of list.
 template <class T>
 struct list_traits;
 template <>
@@ -119,7 +119,7 @@ task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_o
     p.items = std::move(traits::items(said));
     p.next = std::move(said.next_cursor);
     if constexpr (std::is_same_v<T, tool>) {
-        // A list that has changed since it was asked for is given to whoever wanted it, but not learned.
+        // A list that has changed since the request is returned, but not added to the catalog.
         tools.add(
             p.items, s->modern() && s->via().is_http(),
             [this](std::string_view text) { log(log_level::warning, text); }, tools.generation() == asked_at);
@@ -152,7 +152,7 @@ task<std::vector<T>> client_engine::list_all(call_options how) {
             try {
                 p = co_await list_page<T>(cursor, how, &whole);
             } catch (const keel::error& e) {
-                // What the cursor pointed at is gone: from the beginning, once (CACHE-10).
+                // The cursor is no longer valid: start again, once (CACHE-10).
                 refused =
                     cursor && !again && e.kind() == error_kind::rejected && e.code() == error_code::invalid_params;
                 if (!refused) throw;
@@ -183,7 +183,7 @@ template task<std::vector<prompt>> client_engine::list_all<prompt>(call_options)
 
 namespace {
 
-// By hand: this is what clients do most.
+// Decoded by hand, because this is the hot path of a client.
 tool_result read_tool_result(const json::value& from) {
     tool_result r;
     auto wrong = [](const std::string& what) {
@@ -201,7 +201,7 @@ tool_result read_tool_result(const json::value& from) {
         if (!failed->is_bool()) wrong("result.isError: expected boolean");
         r.is_error = *failed->if_bool();
     }
-    // Who the server is stands in every result; the client has it from the first.
+    // The server info is in every result; the client has it already.
     for (const json::member& each : from["_meta"].members()) {
         if (each.key() != protocol::meta_key::server_info) r.meta.append(each.key(), each.content);
     }
@@ -239,7 +239,7 @@ task<tool_result> client_engine::call_tool(std::string name, std::string members
             }
             co_return r;
         } catch (const keel::error& e) {
-            // We do not know the tool as it is now (HDR-18). The server has refused the call: nothing was done.
+            // The known tool definition is outdated (HDR-18). The server rejected the call before executing it, so a retry is safe.
             bool refresh =
                 mirrored && !again && e.kind() == error_kind::rejected && e.code() == error_code::header_mismatch;
             if (!refresh) throw;
@@ -349,7 +349,7 @@ task<void> client_engine::set_log_level(log_level from, call_options how) {
     co_await ask(std::move(s), what);
 }
 
-// A tool that is called by its bare name wants its headers as well.
+// A tools/call through request() needs its Mcp-Param headers, too.
 void client_engine::add_mirrored(const client_session& s, outgoing_call& what, const json::value& params) const {
     if (what.method != "tools/call" || !s.modern() || !s.via().is_http()) return;
     for (auto& each : tools.headers_for(what.name, params["arguments"])) what.how.headers.push_back(std::move(each));
@@ -366,7 +366,7 @@ task<json::value> client_engine::request(std::string method, json::value params,
     session_ptr s = co_await ready(what.due);
     add_mirrored(*s, what, params);
     const json::value result = co_await ask_in_rounds(std::move(s), what);
-    co_return result;  // a copy: what was borrowed does not leave the house
+    co_return result;  // a copy: the borrowed result must not leave the engine
 }
 
 task<request_round> client_engine::request_once(std::string method, json::value params, round_answers answers,

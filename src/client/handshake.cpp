@@ -1,4 +1,4 @@
-// How a connection begins: which era the server is of, and the handshake of the older one (PROTOCOL 1.1).
+// Opens a connection: the version probe, and the handshake of revisions before 2026-07-28 (PROTOCOL 1.1).
 
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
@@ -15,10 +15,10 @@ namespace {
 
 using versions = std::vector<std::string>;
 
-// Some servers answer the request for a stream only when they have something to say on it.
+// Some servers answer the GET request for the event stream only with their first event.
 constexpr duration time_to_listen = std::chrono::milliseconds(300);
 
-/// The newest that both sides have and that is of that era.
+/// The newest revision of that era that both sides support.
 std::optional<protocol::revision> newest_common(const versions& theirs, bool modern) {
     for (std::size_t i = protocol::revision_count; i-- > 0;) {
         auto r = static_cast<protocol::revision>(i);
@@ -46,13 +46,13 @@ std::string joined(const versions& all) {
     throw keel::error(error_kind::unavailable, "no common protocol version: the server supports " + joined(theirs));
 }
 
-// A server that is elsewhere, or in trouble, has said nothing about itself.
+// Redirects and server errors (3xx, 5xx) do not tell which revisions the server supports.
 bool is_inconclusive(const keel::error& e) noexcept {
     int status = e.http_status();
     return (status >= 300 && status < 400) || status >= 500;
 }
 
-// Where no other era was asked for. Whether it is of an older one, or has a reason of its own, only it can tell.
+// Protocol mode `modern`: reports the rejection. Its cause may be an older server or something else.
 [[noreturn]] void throw_refused(const keel::error& e) {
     keel::error why(
         error_kind::unavailable,
@@ -63,7 +63,7 @@ bool is_inconclusive(const keel::error& e) noexcept {
     throw why;
 }
 
-/// A session that does not become the client's is ended again.
+/// Closes a session that the client does not adopt.
 class until_adopted {
 public:
     explicit until_adopted(std::shared_ptr<client_side::client_session> s) noexcept : session_(std::move(s)) {}
@@ -80,7 +80,7 @@ private:
 };
 
 implementation about_server(const json::value& result) {
-    // In `_meta`, where it belongs, or in the result itself, where some put it.
+    // It belongs in `_meta`; some servers put it into the result itself.
     const json::value* said = result["_meta"].find(protocol::meta_key::server_info);
     if (!said) said = result.find("serverInfo");
     implementation about;
@@ -147,7 +147,7 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
                                   "the server supports only protocol versions before 2026-07-28, and the client's "
                                   "protocol mode excludes them");
             }
-            if (!s->open()) {  // some die of a question they do not know
+            if (!s->open()) {  // some servers exit on an unknown request
                 s = co_await start_session();
                 guard.replace(s);
             }
@@ -157,8 +157,8 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
             co_await handshake_with_fallback(s);
         } catch (const keel::error& e) {
             bool modern_after_all = e.code() == error_code::unsupported_protocol_version;
-            // What was remembered holds no more, or the server was slow to answer our question. That it could not be reached, or was
-            // in trouble, says nothing about it.
+            // The remembered era is outdated, or the probe timed out. An unreachable or failing server says nothing about its
+            // era.
             bool no_legacy =
                 (e.kind() == error_kind::rejected && !is_inconclusive(e)) || e.kind() == error_kind::bad_message;
             bool again = automatic && !probed_again && (modern_after_all || (!ask_first && no_legacy));
@@ -167,7 +167,7 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
         }
         if (!failure) {
             eras_->remember(who, false);
-            async::start_task(*on, restore_level(s), [](outcome<void>) {});  // nothing depends on it
+            async::start_task(*on, restore_level(s), [](outcome<void>) {});  // runs in the background
             guard.release();
             co_return s;
         }
@@ -186,7 +186,7 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
     for (bool corrected = false;; corrected = true) {
         s->speak_modern(version);
         rpc::peer::call_options_with_progress how;
-        // Silence means something where nothing stands between us and the server.
+        // Only without HTTP does a missing response mean an older server: a proxy may delay a response.
         how.idle = http ? options.connect_timeout : options.probe_timeout;
         how.total = how.idle;
         how.want_progress = false;
@@ -197,7 +197,7 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
             rpc::call_params params{{}, s->meta()};
             result = co_await rpc::peer::ask_text(s->shared_peer(), "server/discover", params, how);
         } catch (const keel::error& e) {
-            // Without another era to turn to, what went wrong is what went wrong.
+            // Without a fallback to the other era, the error is final.
             bool proper_refusal = e.kind() == error_kind::rejected && !is_inconclusive(e);
             if (options.mode != protocol_mode::automatic && !proper_refusal) throw;
             switch (e.kind()) {
@@ -313,11 +313,11 @@ task<void> client_engine::handshake(session_ptr s) {
     facts.instructions = std::move(said.instructions);
     s->capabilities = facts.capabilities;
     set_facts(std::move(facts));
-    // What the server says by itself has somewhere to go before the first call can make it say something.
+    // The notification stream should be open before the first call can cause notifications.
     co_await async::completes_within(time_to_listen, s->via().listening());
 }
 
-// A level that was asked for earlier is asked for in every session anew.
+// Sets the log level again in each new session.
 task<void> client_engine::restore_level(session_ptr s) {
     auto self = shared_from_this();
     auto level = wanted_level();
@@ -331,7 +331,7 @@ task<void> client_engine::restore_level(session_ptr s) {
     }
 }
 
-// HTTP, older revisions: the server has forgotten us (D18).
+// HTTP, revisions before 2026-07-28: the HTTP session has expired (D18).
 void client_engine::renew_session(session_ptr which) {
     async::start_task(*on, handshake(which), [self = shared_from_this(), which](outcome<void> o) {
         bool worked = o.index() == 1;

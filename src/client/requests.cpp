@@ -1,4 +1,4 @@
-// Requests to the server: one at a time, in rounds where it has questions of its own, and from the cache.
+// Requests to the server: a single request, a request with rounds of input requests (2026-07-28), and cached results.
 
 #include "async/timeout.hpp"
 #include "client/client_session.hpp"
@@ -14,7 +14,7 @@ namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 
-// Waits for the event on its own: whoever awaits this may give it up.
+// A task of its own, so that the caller can stop waiting.
 task<void> end_of(std::shared_ptr<client_side::client_session> s) { co_await s->over; }
 
 progress_report report_of(const json::value& params) {
@@ -25,7 +25,7 @@ progress_report report_of(const json::value& params) {
     return r;
 }
 
-// What a caller adds to `_meta` is its own, and of the form that the protocol wants (VER-07, META-01, META-03).
+// Rejects reserved and invalid `_meta` entries of a caller (VER-07, META-01, META-03).
 void check_meta(std::string_view key, std::string_view text) {
     auto refuse = [&](const char* why) {
         throw std::invalid_argument("keel: _meta: \"" + rpc::printable(key) + "\" " + why);
@@ -56,7 +56,7 @@ void append_meta(std::string& text, const json::value& object) {
 
 namespace {
 
-/// What a result of 2026-07-28 is (BASE-11, BASE-12).
+/// The `resultType` of 2026-07-28 (BASE-11, BASE-12).
 enum class result_kind : unsigned char { complete, questions };
 
 result_kind kind_of(const json::value& result, std::string_view method) {
@@ -104,7 +104,7 @@ std::string members_for(const std::map<std::string, json::value>& answers, const
     return text;
 }
 
-/// The token that handlers see: it fires when the call is over, however it ends.
+/// The stop token of the handlers. It fires when the call ends, also by an exception.
 struct token_until_exit {
     token_until_exit() = default;
     token_until_exit(const token_until_exit&) = delete;
@@ -113,8 +113,8 @@ struct token_until_exit {
     std::stop_source source;
 };
 
-/// The handlers of one round. Not part of the tree of whoever waits for them: their token is to fire before they are cancelled, and
-/// cancellation that comes down a tree reaches the leaves first.
+/// The handlers of one round. They are not child tasks of the caller: cancellation of a task tree reaches the leaves first, but the
+/// stop token must fire before the handlers are cancelled.
 struct answering : std::enable_shared_from_this<answering> {
     explicit answering(loop& on) : line(on) {}
     answering(const answering&) = delete;
@@ -135,7 +135,7 @@ struct answering : std::enable_shared_from_this<answering> {
     token_until_exit token;
     event ended;
     outcome<void> result;
-    bool lost = false;  // given up since the connection is gone
+    bool lost = false;  // stopped because the connection is closed
 };
 
 }  // namespace
@@ -147,7 +147,7 @@ time_point client_engine::due_of(const call_options& how) const noexcept {
 }
 
 task<std::string> client_engine::describe_loss(session_ptr s, std::string said) {
-    // How a child ended is known a moment after its pipe has closed.
+    // The exit status of a child process is known shortly after its pipe has closed.
     co_await async::completes_within(options.limits.child_exit, end_of(s));
     if (s->cause().empty()) co_return said;
     co_return "connection closed: " + s->cause();
@@ -170,7 +170,7 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
     how.name = what.name;
     if (!what.how.headers.empty()) how.headers = &what.how.headers;
     if (what.how.on_progress) {
-        // Its own copy: it may end this call, and with that our frame.
+        // A copy: the callback may end this call, which destroys this frame.
         how.on_progress = [report = what.how.on_progress](const json::value& params) { report(report_of(params)); };
     }
     how.borrow_result = true;
@@ -204,10 +204,10 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
 task<std::string> client_engine::answer_all(session_ptr s, json::value result, unsigned round) {
     protocol::input_required_result asked = questions_of(result);
     if (asked.input_requests.empty()) {
-        // Nothing is asked: the server wants us to come back a little later.
+        // Only a requestState: the server asks the client to retry later.
         constexpr duration shortest = std::chrono::milliseconds(50);
         duration wait = std::min<duration>(shortest * (1u << std::min(round, 4u)), shortest * 5);
-        co_await async::completes_within(wait, end_of(s));  // if the connection ends, the next round says so
+        co_await async::completes_within(wait, end_of(s));  // if the connection ends, the next request fails
         co_return members_for({}, asked.request_state);
     }
     auto round_of = std::make_shared<answering>(*on);
@@ -228,7 +228,7 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
             problem = e.what();
         } catch (abi::__forced_unwind&) {
             throw;
-        } catch (...) {  // anything may be thrown; its text cannot be known
+        } catch (...) {  // a handler may throw any type
             problem = "an exception that is not derived from std::exception";
         }
         token.request_stop();
@@ -242,7 +242,7 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
     round_of->begin(with_scope(all));
     bool cancelled_by_caller = false;
     {
-        // In a turn of its own: whoever tells us is in the middle of ending a connection.
+        // Posted, because the callback runs while the connection is being closed.
         std::stop_callback watch(s->gone(), [weak = std::weak_ptr(round_of), home = on] {
             home->post([weak] {
                 auto held = weak.lock();
@@ -282,11 +282,12 @@ task<json::value> client_engine::ask_in_rounds(session_ptr s, outgoing_call& wha
                                                            std::to_string(round + 1) + " rounds (max_rounds)");
         }
         // Each round brings its own answers, and nothing of the round before (MRTR-10, MRTR-13).
-        json::value questions = std::as_const(result);  // a copy: what was borrowed is gone when we wait
+        json::value questions =
+            std::as_const(result);  // a copy: the borrowed result is invalid after the next co_await
         const bool asks = questions["inputRequests"].size() > 0;
         const time_point began = on->now();
         std::string more = co_await answer_all(s, std::move(questions), round);
-        // How long it takes to answer here is not the server's time.
+        // The time that the client's own handlers take does not count against the timeout.
         if (asks && what.due != time_point::max()) what.due = after(what.due, on->now() - began);
         with_answers = what.members;
         if (!with_answers.empty() && !more.empty()) with_answers += ',';

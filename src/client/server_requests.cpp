@@ -1,4 +1,5 @@
-// What the server asks of us: by a request of its own, or in a round of 2026-07-28.
+// Requests from the server (sampling, roots, elicitation), as JSON-RPC requests or as input requests of 2026-07-28, and its
+// notifications.
 
 #include "client/client_session.hpp"
 #include "client/engine.hpp"
@@ -33,7 +34,7 @@ template <class Answer, class Question>
 task<Answer> run(const question_handler<Answer, Question>& handler, async::worker_pool* pool,
                  std::shared_ptr<loop> home, asked_by who, Question question) {
     if (handler.task_function()) co_return co_await handler.task_function()(std::move(who), std::move(question));
-    // Questions that were taken back while they waited are not in flight any more, but still in this queue.
+    // A cancelled request no longer counts as in flight, but its job stays in this queue until a worker takes it.
     if (pool->queued() >= most_queued) {
         throw keel::error(error_code::internal, "too many requests are waiting for a worker thread",
                           json::object({{"reason", "overloaded"}}));
@@ -67,7 +68,7 @@ protocol::client_capabilities client_engine::capabilities(bool modern) const {
 }
 
 void client_engine::remember_elicitation(std::string id) {
-    // A server may never say that one is complete: the oldest go first.
+    // A server may never report an elicitation as complete, so the oldest ids are dropped.
     constexpr std::size_t most = 1000;
     if (id.size() > options.limits.max_uri || std::ranges::count(open_elicitations_, id) > 0) return;
     if (open_elicitations_.size() == most) open_elicitations_.pop_front();
@@ -126,7 +127,7 @@ task<json::value> client_engine::answer(client_session& to, std::string method, 
     co_return protocol::encode_for(rev, result);
 }
 
-// ---- what the server tells ----
+// ---- notifications ----
 
 void client_engine::on_notification(client_session& from, std::string_view method, const json::value& params) {
     cache.on_notification(method, params);

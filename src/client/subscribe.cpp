@@ -1,4 +1,4 @@
-// Subscriptions: one stream for each in 2026-07-28, a request for each resource before.
+// Subscriptions: one listen request each in 2026-07-28, one subscribe request per resource before.
 
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
@@ -28,7 +28,7 @@ std::string filter_of(const subscription_request& what) {
     return R"("notifications":)" + json::to_string(filter);
 }
 
-/// Runs as long as the subscription; ends it with what has ended the request.
+/// The listen request. It runs as long as the subscription, and its outcome ends the subscription.
 task<void> run_listen(std::shared_ptr<client_side::client_session> s, std::shared_ptr<listen_request> l,
                       std::string members, std::string meta, std::vector<std::pair<std::string, std::string>> headers) {
     rpc::peer::call_options_with_progress how;
@@ -51,7 +51,7 @@ task<void> run_listen(std::shared_ptr<client_side::client_session> s, std::share
         if (e.kind() == error_kind::cancelled && l->acknowledged) {
             l->state->finish(subscription_end::ended);
         } else {
-            // To the caller that kind means that it has given up itself; this is the server's doing.
+            // For the caller, error_kind::cancelled means its own cancellation; here the server ended the request.
             if (!l->acknowledged && e.kind() == error_kind::cancelled) {
                 keel::error why(error_kind::unavailable, "the server ended the subscription immediately");
                 l->failure = std::make_exception_ptr(why);
@@ -91,7 +91,7 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
     l->state = std::make_shared<subscription_state>();
     s->listens.push_back(l);
     std::weak_ptr<listen_request> weak = l;
-    // Dropped by its user, on whatever thread.
+    // The user may drop the subscription on any thread.
     l->state->set_on_stop([weak, home = on] {
         home->post([weak] {
             if (auto held = weak.lock()) held->line.stop();
@@ -99,14 +99,14 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
     });
     start(l->line, run_listen(s, l, std::move(filter), std::move(meta), std::move(how.headers)),
           [s, l](outcome<void> o) {
-              if (o.index() == 0) {  // no memory, say
+              if (o.index() == 0) {  // for example out of memory
                   if (!l->acknowledged) l->failure = std::get<0>(o);
                   l->state->finish(subscription_end::lost, "the subscription failed");
               }
               s->listens.remove(l);
               l->answered.set();
           });
-    subscription made(l->state);  // from here on, leaving without it ends it
+    subscription made(l->state);  // an exception from here on ends the subscription
     const duration bound = how.idle == duration::zero() ? options.limits.request_idle : how.idle;
     bool answered = co_await async::completes_within(bound, await_answer(l));
     if (l->failure) std::rethrow_exception(l->failure);
@@ -144,14 +144,14 @@ task<subscription> client_engine::subscribe_each(session_ptr s, subscription_req
             if (self && held) self->drop_subscriber(held, raw);
         });
     });
-    subscription made(state);  // leaving without it gives everything back
+    subscription made(state);  // an exception from here on unsubscribes
     for (const std::string& uri : agreed.uris) {
         if (s->granted_uris.contains(uri)) continue;
         outgoing_call subscribe;
         subscribe.method = "resources/subscribe";
         subscribe.members = R"("uri":)" + json::to_string(uri);
         subscribe.how = how;
-        // Until it has said no it may have said yes, whether or not we are there to hear it.
+        // Until the server has rejected it, the subscription may exist, even if this task is cancelled before the response.
         s->asked_uris.insert(uri);
         auto answered = [&] {
             if (auto asked = s->asked_uris.find(uri); asked != s->asked_uris.end()) s->asked_uris.erase(asked);
@@ -190,7 +190,7 @@ void client_engine::drop_subscriber(session_ptr s, const subscription_state* whi
 task<void> client_engine::unsubscribe(session_ptr s, std::vector<std::string> uris) {
     auto self = shared_from_this();
     for (const std::string& uri : uris) {
-        if (s->subscribed_uris.contains(uri)) continue;  // wanted again meanwhile
+        if (s->subscribed_uris.contains(uri)) continue;  // subscribed again meanwhile
         outgoing_call what;
         what.method = "resources/unsubscribe";
         what.members = R"("uri":)" + json::to_string(uri);

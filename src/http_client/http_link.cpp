@@ -100,9 +100,9 @@ void http_link::end(const outgoing_message& about) {
             }
         }
     }
-    // BASE-17: in the modern era a server asks nothing, and gets no answers.
+    // BASE-17: in the modern era the server sends no requests, so it gets no responses.
     if (terms_.modern && about.is_reply()) return drop(x);
-    // The peer's core keeps questions within the bound; answers it does not.
+    // The peer's core limits queued requests, but not responses and notifications.
     if (m.what != kind::question && queued_bytes(0) >= limits_.out_queue) {
         note("message dropped, because the output queue to the server is full");
         return drop(x);
@@ -121,7 +121,7 @@ void http_link::end(const outgoing_message& about) {
 }
 
 void http_link::flush(time_point) {
-    // By index: nothing that is called from here adds to them, but a message may leave them.
+    // By index: the calls below add no message, but may remove some.
     for (std::size_t i = 0; i < queued_.size(); ++i) {
         link_exchange& x = *queued_[i];
         if (must_wait(x)) {
@@ -131,7 +131,7 @@ void http_link::flush(time_point) {
         }
     }
     queued_.clear();
-    // What was given up has been followed by its cancel. Its connection may be the one that the cancel waits for.
+    // Only after their cancel notifications were queued. A cancel may wait for the connection of the call it cancels.
     for (link_exchange* x : std::exchange(given_up_, {})) drop(*x);
 }
 
@@ -156,19 +156,19 @@ void http_link::send(link_exchange& x) {
     posted_message& m = x.message;
     x.now = stage::sent;
     const bool opens_session = x.is_question() && m.method == "initialize";
-    // An answer to a session that is dead has nobody to go to.
+    // A response in an expired session has no receiver.
     if (!pool_ || (renewing_ && m.what == kind::answer)) return drop(x);
     transfer_request out;
     if (old_) out.path = old_->endpoint();
     out.headers = headers_of_message(terms_, {m.method, m.name, &m.extra, opens_session});
     const bool in_session = !terms_.modern && !old_ && !opens_session && !terms_.session.empty();
-    // In a session it may have to be said again (D18).
+    // In a session the message may have to be sent again (D18).
     out.body = in_session ? m.body : std::move(m.body);
     x.modern = terms_.modern;
     x.by_stream = old_ != nullptr;
     x.epoch = in_session ? epoch_ : 0;
     x.since = loop_->now();
-    // Calls may wait for our answers, and hold every connection meanwhile.
+    // Pending calls may occupy all connections while they wait for our responses.
     out.urgent = !x.is_question() || m.method == "ping" || opens_session;
     out.lasting = m.method == "subscriptions/listen";
     x.transfer = pool_->start(std::move(out), x);
@@ -187,12 +187,12 @@ void http_link::open_gate(const link_exchange& x) {
     if (gate_ != &x) return;
     gate_ = nullptr;
     loop_->stop_timer(std::exchange(gate_timer_, 0));
-    // The stream first: what a call makes the server say by itself has then somewhere to go.
+    // The notification stream first, so that notifications caused by a call are not lost.
     if (wants_listener_ && !renewing_ && !closed_ && !listener_.is_open()) listener_.open();
     release_held();
 }
 
-// ---- what has not begun to leave ----
+// ---- unsent messages ----
 
 bool http_link::untouched(const link_exchange& x) const noexcept {
     if (x.now == stage::queued || x.now == stage::held) return true;
@@ -256,7 +256,7 @@ bool http_link::give_up(rpc::serial call) {
     if (at == questions_.end()) return terms_.modern;
     link_exchange& x = *at->second;
     if (x.modern) {
-        drop(x);  // closing its stream is what tells the server (D7)
+        drop(x);  // closing the stream cancels the request (D7)
         return true;
     }
     questions_.erase(at);

@@ -9,15 +9,15 @@ namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
-constexpr std::size_t max_refusal = 1024 * 1024;    // bytes of a body that only explains
-constexpr std::size_t max_ignored = 64 * 1024;      // bytes read so that the connection can be used again
-constexpr std::size_t max_kept_buffer = 64 * 1024;  // of a buffer that waits for its next use
+constexpr std::size_t max_refusal = 1024 * 1024;    // bytes of the body of an error response
+constexpr std::size_t max_ignored = 64 * 1024;      // bytes discarded so that the connection can be reused
+constexpr std::size_t max_kept_buffer = 64 * 1024;  // bytes of a buffer that is kept for reuse
 
 bool is_success(int status) noexcept { return status >= 200 && status < 300; }
 
 }  // namespace
 
-/// What is called from here may end the exchange: its memory stays until nothing of it is on the stack.
+/// Keeps the memory of an exchange while one of its functions is on the stack, because callbacks may end it.
 class link_exchange::visit {
 public:
     explicit visit(link_exchange& x) noexcept : exchange_(x) { ++x.busy; }
@@ -69,7 +69,7 @@ void link_exchange::on_response(const response_view& r) {
     status_ = r.status;
     if (resumed_) return read_resumed(r);
     has_head_ = true;
-    // That it takes notifications says nothing: those of the handshake come with every session.
+    // Only requests prove that the session works: the handshake sends notifications in every session.
     if (is_question() && epoch != 0 && epoch == home_.epoch_ && r.status != 404) home_.unproven_ = 0;
     if (r.status == 404 && epoch != 0) return home_.not_found(*this);
     if (is_question()) return read_answer(r);
@@ -81,10 +81,10 @@ void link_exchange::read_answer(const response_view& r) {
     if (!is_success(r.status)) {
         form_ = form::refusal;
         since = home_.loop_->now();
-        return home_.arm_sweep();  // its body may never end
+        return home_.arm_sweep();  // in case its body never ends
     }
     if (by_stream) {
-        // It is taken; the answer comes elsewhere.
+        // Accepted; the response arrives on the SSE stream.
         form_ = form::ignored;
         return home_.mark_settled(*this);
     }
@@ -109,7 +109,7 @@ void link_exchange::read_reply_to_news(const response_view& r) {
         form_ = form::refusal;
         return;
     }
-    // A stream could go on for ever, and there is nothing for us in it.
+    // An event stream could stay open forever, and its content does not matter.
     if (is_event_stream_type(r.header("content-type"))) return home_.drop(*this);
     form_ = form::ignored;
     home_.mark_settled(*this);
@@ -166,7 +166,7 @@ void link_exchange::take_events(std::string_view bytes) {
         });
 }
 
-// E3: it is skipped. If it was the answer, nothing more is to come.
+// E3: the event is skipped. If it was the response, the call fails.
 void link_exchange::take_large_event(std::string_view beginning) {
     const rpc::truncated_message seen = rpc::read_truncated(beginning);
     const bool ours = !seen.method && (!seen.id.present() || call_of(seen.id) == message.owner);
@@ -197,7 +197,7 @@ void link_exchange::on_failure(transfer_failure what, std::string_view why) {
         home_.note("could not send a message to the server: " + rpc::printable(why));
         return home_.drop(*this);
     }
-    if (form_ == form::refusal) return take_refusal();  // its status says enough
+    if (form_ == form::refusal) return take_refusal();  // the status is sufficient
     if (what == transfer_failure::malformed && !(form_ == form::events && resumable())) {
         return fail(failed_transfer(what, why));
     }
@@ -206,7 +206,7 @@ void link_exchange::on_failure(transfer_failure what, std::string_view why) {
     fail(failed_transfer(what, why));
 }
 
-// One message, or in the older era several, of which one is the answer to this request.
+// One message, or before 2026-07-28 a batch that contains the response.
 void link_exchange::take_json() {
     json::document& reader = home_.document();
     const json::value* v = reader.read(body_, {.max_depth = home_.limits_.max_depth});
@@ -227,11 +227,11 @@ void link_exchange::take_json() {
     if (body_.size() > max_kept_buffer) reader.clear();
 }
 
-// False: the call has failed.
+// Returns false if the call has failed.
 bool link_exchange::take_whole_message(const json::value& v) {
     rpc::message m = rpc::classify(v);
     if (m.names_method) return true;
-    // It stands where the answer belongs: an error that has lost its id can only mean this request.
+    // An error without an id in place of the response can only refer to this request.
     if (!m.id.present() && m.kind == rpc::message_kind::response && m.error && !*m.problem) {
         fail(refused_call(status_, body_, message.owner, home_.document()));
         return false;
@@ -262,7 +262,7 @@ bool link_exchange::resumable() const {
     return !modern && !id.empty() && is_writable_header("last-event-id", id);
 }
 
-// LHTTP-07, LHTTP-19: not before the time that the server asked for, however the stream ended.
+// LHTTP-07, LHTTP-19: not before the `retry` time of the server, however the stream ended.
 void link_exchange::resume_later(std::string_view why) {
     if (pace_.exhausted()) {
         return fail(error_kind::stream_lost, "the event stream could not be resumed: " + rpc::printable(why));

@@ -22,7 +22,7 @@ bool has(const header_list* list, std::string_view name) noexcept {
            std::any_of(list->begin(), list->end(), [&](const auto& each) { return same_name(each.first, name); });
 }
 
-/// Those of the URL and those of the call, of which the latter count where both have one.
+/// The headers of the URL and of the call; those of the call take precedence.
 void add_others(header_list& to, const request_terms& terms, const header_list* extra) {
     for (const auto& each : terms.own) {
         if (!is_protocol_header(each.first) && !has(extra, each.first)) to.push_back(each);

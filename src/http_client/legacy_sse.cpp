@@ -12,7 +12,7 @@ namespace keel::inline KEEL_ABI::http_client {
 namespace {
 
 constexpr std::size_t max_endpoint = 8 * 1024;
-constexpr duration patience_for_endpoint = std::chrono::seconds(10);  // it is the first that such a server says
+constexpr duration patience_for_endpoint = std::chrono::seconds(10);  // it is the first event of the stream
 
 /// "HTTP://Host:80" as transfer_pool::origin has it.
 std::string plain_origin(std::string_view text) {
@@ -94,7 +94,7 @@ void legacy_sse_stream::take(const http::sse_event& e) {
 
 void legacy_sse_stream::on_failure(transfer_failure, std::string_view why) { lose(why); }
 
-// Not here: whoever waits would go on inside the pool's call.
+// Posted, because the waiting task would otherwise run inside a callback of the pool.
 void legacy_sse_stream::decide() {
     home_.loop_->stop_timer(std::exchange(timer_, 0));
     home_.later([this, home = &home_] {
@@ -106,7 +106,7 @@ void legacy_sse_stream::lose(std::string_view why) {
     if (stopped_) return;
     std::string cause(why);
     stop();
-    // When it breaks between the event and those who wait for it, they see that it is not usable.
+    // If the stream fails before the waiting task runs, usable() is false.
     if (decided.is_set()) home_.peer_->fail(cause);
     else decide();
 }

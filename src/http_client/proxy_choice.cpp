@@ -13,7 +13,7 @@ namespace {
 
 struct ip_address {
     std::array<unsigned char, 16> bytes{};
-    std::size_t size = 0;  // 0: it was none
+    std::size_t size = 0;  // 0: not an IP address
 };
 
 ip_address read_ip(const std::string& text) noexcept {
@@ -48,7 +48,7 @@ bool matches(const url_parts& to, std::string entry) {
         return read_number(std::string_view(entry).substr(slash + 1), bits) &&
                in_network(address, entry.substr(0, slash), bits);
     }
-    // A port, unless the colons are those of an IPv6 address.
+    // A single colon separates a port; an IPv6 address has more.
     std::string_view port;
     if (entry.starts_with('[')) {
         const std::size_t close = entry.find(']');

@@ -27,7 +27,7 @@ void proxy_tunnel::close() noexcept {
     raw_->close();
 }
 
-// What it tells may be the end of us.
+// The callback may destroy this object.
 void proxy_tunnel::tell(std::string failure) {
     if (opened told = std::exchange(done_, nullptr)) told(std::move(failure));
 }
@@ -48,9 +48,9 @@ void proxy_tunnel::on_input(std::string_view bytes) {
                 if (reader_.status() >= 300)
                     return tell("the proxy refused the connection with status " + std::to_string(reader_.status()));
                 break;
-            case response_reader::event::body: break;  // there is none
+            case response_reader::event::body: break;  // a CONNECT response has no body
             case response_reader::event::end:
-                // The server does not speak first in TLS: whoever did is not the one we want to talk to.
+                // In TLS the client speaks first, so data at this point is not from the server.
                 return tell(bytes.empty() && written_ == request_.size() ? "" : "unexpected data from the proxy");
         }
     }

@@ -10,7 +10,7 @@ namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
-// How long a message is and what becomes of its connection is said by us alone: two opinions are a hole.
+// Headers that the HTTP client sets itself. A second value for framing or connection headers would allow request smuggling.
 constexpr std::array<std::string_view, 10> ours = {
     "host",    "content-length", "connection",       "transfer-encoding",   "te",
     "trailer", "upgrade",        "proxy-connection", "proxy-authorization", "expect",

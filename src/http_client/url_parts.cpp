@@ -38,7 +38,7 @@ bool is_request_target(std::string_view text) noexcept {
 std::string basic_authorization(std::string_view user_info) {
     const std::size_t colon = std::min(user_info.find(':'), user_info.size());
     std::string pair = protocol::percent_decode(user_info.substr(0, colon));
-    // RFC 7617: the first colon is the one between them.
+    // RFC 7617: the first colon separates user and password.
     if (pair.find(':') != pair.npos) throw std::invalid_argument("a user name cannot contain a colon");
     pair += ':';
     if (colon != user_info.size()) pair += protocol::percent_decode(user_info.substr(colon + 1));
@@ -119,7 +119,7 @@ url_parts url_parts::parse(std::string_view text) {
         if (out.host.empty()) throw refuse("it has no host");
         if (!std::all_of(out.host.begin(), out.host.end(), is_name_char)) throw refuse("invalid host name");
     }
-    if (has_port && !port.empty()) {  // "http://example.com:/" is allowed, and means the usual one
+    if (has_port && !port.empty()) {  // "http://example.com:/" is allowed and means the default port
         unsigned number = 0;
         auto [stop, error] = std::from_chars(port.data(), port.data() + port.size(), number);
         if (error != std::errc() || stop != port.data() + port.size() || number == 0 || number > 65535) {
