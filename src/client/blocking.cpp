@@ -17,7 +17,7 @@ std::shared_ptr<loop> loop_of(const client& c) {
 }
 
 void refuse_to_wait_on(const loop& on) {
-    if (on.here()) throw std::logic_error("keel: a blocking call on the client's own loop would wait for itself");
+    if (on.here()) throw std::logic_error("keel: a blocking call on the client's own loop would deadlock");
 }
 
 void throw_loop_ended() { throw error(error_kind::closed, "the client's loop has ended"); }
@@ -44,7 +44,7 @@ void blocking_subscription::stop() { there().changes.stop(); }
 
 namespace {
 
-// What is left when a subscription is over can be had without the loop, which may have ended.
+// The queued changes of an ended subscription are available without the loop, which may have ended.
 std::optional<change> what_is_left(loop& l, subscription& over) {
     std::optional<change> first;
     detail::activity line(l);
@@ -54,7 +54,7 @@ std::optional<change> what_is_left(loop& l, subscription& over) {
     return first;
 }
 
-// The loop may end while `wait` is at it.
+// The loop may end during `wait`.
 template <class Wait>
 std::optional<change> next_of(loop& l, subscription& changes, Wait wait) {
     auto is_over = [&] { return changes.how_ended() != subscription_end::none; };
@@ -71,7 +71,7 @@ std::optional<change> next_of(loop& l, subscription& changes, Wait wait) {
 
 std::optional<change> blocking_subscription::next() {
     state& s = there();
-    detail::refuse_to_wait_on(*s.loop);  // before the turn is waited for
+    detail::refuse_to_wait_on(*s.loop);  // before waiting for the mutex
     std::lock_guard turn(s.turn);
     return next_of(*s.loop, s.changes, [&s] { return detail::wait_for(s.loop, s.changes.next()); });
 }

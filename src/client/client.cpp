@@ -4,8 +4,8 @@
 #include "async/run_on_loop.hpp"
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
-#include "client/session.hpp"
 
 namespace keel::inline KEEL_ABI {
 
@@ -14,18 +14,18 @@ using engine_ptr = std::shared_ptr<client_engine>;
 
 namespace {
 
-/// What a caller sets as a limit to its wait as a whole.
-struct patience {
-    patience() = default;
-    patience(std::stop_token s, duration d = {}) : stop(std::move(s)), at_most(d) {}
+/// Limits of the caller for the whole operation.
+struct wait_limits {
+    wait_limits() = default;
+    wait_limits(std::stop_token s, duration d = {}) : stop(std::move(s)), at_most(d) {}
     std::stop_token stop;
     duration at_most{};  // zero: no limit
-    bool endless() const noexcept { return !stop.stop_possible() && at_most == duration::zero(); }
+    bool unlimited() const noexcept { return !stop.stop_possible() && at_most == duration::zero(); }
 };
 
 template <class T>
-task<T> with_patience(task<T> work, patience how) {
-    if (how.stop.stop_requested()) throw keel::error(error_kind::cancelled, "given up by the caller");
+task<T> with_limits(task<T> work, wait_limits how) {
+    if (how.stop.stop_requested()) throw keel::error(error_kind::cancelled, "cancelled by the caller");
     duration bound = how.at_most == duration::zero() ? duration::max() : how.at_most;
     async::timed_run<T> run(std::move(work), bound, std::move(how.stop));
     try {
@@ -34,11 +34,11 @@ task<T> with_patience(task<T> work, patience how) {
         if (run.reason() == async::abandon_reason::none) throw;
     }
     if (run.reason() == async::abandon_reason::timeout)
-        throw keel::error(error_kind::timed_out, "not done in the time the caller gave it");
-    throw keel::error(error_kind::cancelled, "given up by the caller");
+        throw keel::error(error_kind::timed_out, "not finished within the caller's timeout");
+    throw keel::error(error_kind::cancelled, "cancelled by the caller");
 }
 
-/// A loop of the client's own is not stopped under calls that are about to end.
+/// Counts running calls, so that the destructor stops the client's own loop only after they have ended.
 template <class T>
 task<T> counted(engine_ptr e, task<T> work) {
     struct running {
@@ -53,13 +53,13 @@ task<T> counted(engine_ptr e, task<T> work) {
     co_return co_await std::move(work);
 }
 
-/// On the engine's loop, wherever it is awaited.
+/// Runs `work` on the engine's loop; may be awaited on any loop.
 template <class T>
-task<T> on_engine(engine_ptr e, task<T> work, patience how = {}) {
+task<T> on_engine(engine_ptr e, task<T> work, wait_limits how = {}) {
     detail::activity& here = co_await detail::this_activity{};
-    bool plain = how.endless();
+    bool plain = how.unlimited();
     if (plain && &here.loop() == e->on.get()) co_return co_await std::move(work);
-    if (!plain) work = with_patience(std::move(work), std::move(how));
+    if (!plain) work = with_limits(std::move(work), std::move(how));
     if (e->own_loop) work = counted(e, std::move(work));
     co_return co_await async::run_on_loop(e->on, std::move(work));
 }
@@ -73,7 +73,7 @@ client::client(server_target where, client_options options) {
     engine_->own_loop = own;
     engine_->thread = std::thread([own] {
         own->run();
-        own->end();  // here, since a client that is destroyed on this thread has nobody to do it afterwards
+        own->end();  // on this thread: if the client is destroyed here, no other thread could do it
     });
 }
 
@@ -90,7 +90,7 @@ void close_engine(const engine_ptr& e, std::function<void()> done) {
     async::start_task(*e->on, e->close(), [e, done = std::move(done)](detail::outcome<void>) { done(); });
 }
 
-// Closes a client on a loop of the user, which may end before this runs.
+// Closes a client on a loop of the user. The loop may end before this runs.
 struct deferred_close {
     explicit deferred_close(engine_ptr x) noexcept : engine(std::move(x)) {}
     deferred_close(const deferred_close&) = delete;
@@ -125,7 +125,7 @@ void end_engine(engine_ptr e) {
     };
     own->post(work);
     if (own->here()) {
-        // In a callback of its own: there is nobody to wait. What runs ends by itself.
+        // Destroyed in one of its own callbacks: joining would deadlock. The thread ends by itself.
         thread.detach();
         return;
     }
@@ -163,14 +163,14 @@ task<page<tool>> client::list_tools_page(std::optional<std::string> cursor, call
 namespace {
 
 task<tool_result> wrong_arguments() {
-    throw std::invalid_argument("keel: the arguments of a tool are an object that JSON can express");
+    throw std::invalid_argument("keel: invalid tool call: the name must be UTF-8 and the arguments a JSON object");
     co_return tool_result();
 }
 
 }  // namespace
 
 task<tool_result> client::call_tool(std::string name, const json::value& arguments, call_options how) {
-    // Written here and now: the caller's value need not be copied.
+    // Serialized before the task starts, so that the caller's value need not be copied.
     std::string members = R"("name":)";
     bool right = json::write_string(members, name) && (arguments.is_null() || arguments.is_object());
     if (right && !arguments.is_null()) {
@@ -236,8 +236,8 @@ task<completion> client::complete_resource(std::string uri_template, std::string
                      std::move(stop));
 }
 task<subscription> client::subscribe(subscription_request what, call_options how) {
-    // It may take several requests: the time in all is that of all of them.
-    patience limit(how.stop, how.total);
+    // A subscription may take several requests: `total` limits all of them together.
+    wait_limits limit(how.stop, how.total);
     return on_engine(engine_, engine_->subscribe(std::move(what), std::move(how)), std::move(limit));
 }
 task<void> client::ping(call_options how) {
@@ -262,7 +262,7 @@ task<request_round> client::request_once(std::string method, json::value params,
 }
 void client::notify(std::string method, json::value params) {
     engine_->on->post([e = engine_, method = std::move(method), params = std::move(params)] {
-        e->contain("a notification to the server", [&] { e->notify(method, params); });
+        e->catch_and_log("sending a notification", [&] { e->notify(method, params); });
     });
 }
 

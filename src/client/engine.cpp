@@ -3,7 +3,7 @@
 #include "async/epoll_loop.hpp"
 #include "async/timeout.hpp"
 #include "async/worker_pool.hpp"
-#include "client/session.hpp"
+#include "client/client_session.hpp"
 #include "protocol/meta_keys.hpp"
 
 #include <keel/version.hpp>
@@ -17,12 +17,13 @@ namespace {
 void check_roots(const std::vector<keel::root>& roots) {
     for (const keel::root& each : roots) {
         if (!each.uri.starts_with("file://")) {
-            throw std::invalid_argument("keel: a root is a file:// URI: " + rpc::printable(each.uri));
+            throw std::invalid_argument("keel: invalid root (the URI must begin with file://): " +
+                                        rpc::printable(each.uri));
         }
     }
 }
 
-client_options made_fit(client_options o) {
+client_options validated(client_options o) {
     if (o.roots) check_roots(*o.roots);
     if (o.about.name.empty()) o.about.name = "keel-client";
     if (o.about.version.empty()) o.about.version = KEEL_VERSION;
@@ -37,16 +38,17 @@ client_options made_fit(client_options o) {
     }
     if (o.version.empty()) return o;
     auto revision = protocol::find_revision(o.version);
-    if (!revision) throw std::invalid_argument("keel: unknown revision of the protocol: " + o.version);
+    if (!revision) throw std::invalid_argument("keel: unknown protocol version: " + o.version);
     bool modern = protocol::is_modern(*revision);
     if (o.mode == protocol_mode::automatic) o.mode = modern ? protocol_mode::modern : protocol_mode::legacy;
     if (modern != (o.mode == protocol_mode::modern)) {
-        throw std::invalid_argument("keel: revision " + o.version + " is not of the era that was asked for");
+        throw std::invalid_argument("keel: protocol version " + o.version +
+                                    " does not belong to the selected protocol mode");
     }
     return o;
 }
 
-// What was found out about an origin holds for every client of this process. Whatever else is asked each time, which costs little.
+// All clients of this process share what is known about an HTTP origin. Other servers are probed each time, which is cheap.
 std::shared_ptr<era_memory> memory_for(const client_options& o, const client_side::connector& where) {
     if (o.eras) return o.eras;
     if (!where.is_http()) return std::make_shared<era_memory>();
@@ -56,19 +58,19 @@ std::shared_ptr<era_memory> memory_for(const client_options& o, const client_sid
 
 }  // namespace
 
-/// Whoever comes while somebody connects waits for what comes of it.
+/// A connect in progress. Concurrent callers wait for its outcome.
 struct client_engine::attempt {
     explicit attempt(std::uint64_t c) noexcept : closings(c) {}
-    const std::uint64_t closings;  // when it began
-    event pause_over;              // of a restart: there is no need to wait for its time
+    const std::uint64_t closings;  // value of closings_ when it began
+    event pause_over;              // ends the delay before a restart early
     event done;
-    std::exception_ptr failure;  // none, though not connected: whoever tried was cancelled, the next one tries
+    std::exception_ptr failure;  // null and not connected: the caller was cancelled, so the next waiter tries
 
     static task<void> pause(std::shared_ptr<attempt> self) { co_await self->pause_over; }
 };
 
 client_engine::client_engine(std::shared_ptr<loop> l, std::shared_ptr<client_side::connector> c, client_options o)
-    : on(std::move(l)), where(std::move(c)), options(made_fit(std::move(o))), cache(options.cache),
+    : on(std::move(l)), where(std::move(c)), options(validated(std::move(o))), cache(options.cache),
       eras_(memory_for(options, *where)), roots_(options.roots), level_(options.level) {}
 
 client_engine::~client_engine() {
@@ -108,7 +110,7 @@ void client_engine::log(log_level level, std::string_view text) const {
         options.log(level, text);
     } catch (abi::__forced_unwind&) {
         throw;
-    } catch (...) {  // whatever it is: a log that cannot log has nowhere to say so
+    } catch (...) {  // a log callback that throws cannot be reported anywhere
         return;
     }
 }
@@ -135,11 +137,11 @@ task<void> client_engine::connect() {
         closed_ = false;
         connect_stop_ = std::stop_source();
     }
-    co_await reach_once();
-    worked();
+    co_await connect_once();
+    reset_restarts();
 }
 
-task<void> client_engine::reach_once() {
+task<void> client_engine::connect_once() {
     auto self = shared_from_this();
     const std::uint64_t since = closings_;
     for (;;) {
@@ -148,7 +150,7 @@ task<void> client_engine::reach_once() {
         if (closed_) throw_not_connected();
         if (auto other = attempt_) {
             co_await other->done;
-            // One that was on its way out when we came says nothing to us.
+            // An attempt that a close() had already stopped does not count for this caller.
             if (other->failure && other->closings == since) std::rethrow_exception(other->failure);
             continue;
         }
@@ -161,7 +163,8 @@ task<void> client_engine::reach_once() {
             made = co_await run;
         } catch (const cancelled&) {
             if (run.reason() == async::abandon_reason::timeout) {
-                keel::error late(error_kind::timed_out, where->describe() + " did not introduce itself in time");
+                keel::error late(error_kind::timed_out,
+                                 where->describe() + " did not complete the handshake within the connect timeout");
                 mine->failure = std::make_exception_ptr(late);
             } else if (run.reason() == async::abandon_reason::stop_token) {
                 mine->failure = std::make_exception_ptr(keel::error(error_kind::closed, "closed while connecting"));
@@ -189,7 +192,7 @@ task<void> client_engine::reach_once() {
 }
 
 void client_engine::adopt(const session_ptr& s) {
-    // The end of the one before may come later than this.
+    // Here as well as in session_ended: the previous session may end after this.
     cache.clear();
     tools.clear();
     current_ = s;
@@ -200,7 +203,7 @@ void client_engine::adopt(const session_ptr& s) {
 }
 
 void client_engine::session_begun(const session_ptr& s) {
-    std::erase_if(sessions_, [](const std::weak_ptr<session>& each) { return each.expired(); });
+    std::erase_if(sessions_, [](const std::weak_ptr<client_session>& each) { return each.expired(); });
     sessions_.push_back(s);
     s->closings = attempt_ ? attempt_->closings : closings_;
 }
@@ -212,15 +215,15 @@ void client_engine::abandon() noexcept {
     current_.reset();
 }
 
-void client_engine::connection_lost(const session& which) noexcept {
+void client_engine::connection_lost(const client_session& which) noexcept {
     if (current_.get() == &which) connected_.store(false, std::memory_order_release);
 }
 
-void client_engine::session_ended(session& which, const std::string& cause) {
+void client_engine::session_ended(client_session& which, const std::string& cause) {
     if (!which.adopted) return;
     if (current_.get() == &which) {
         last_cause_ = cause;
-        // What was kept may have been changed meanwhile by a server that could not tell us.
+        // The server may change its lists while there is no connection to report it.
         cache.clear();
         tools.clear();
     }
@@ -228,7 +231,7 @@ void client_engine::session_ended(session& which, const std::string& cause) {
     disconnection how;
     how.cause = cause;
     how.will_restart = !closed_ && !which.closing() && options.restart.attempts > failed_restarts_;
-    contain("callback for the end of the connection", [&] { options.on_disconnected(how); });
+    catch_and_log("the on_disconnected callback", [&] { options.on_disconnected(how); });
 }
 
 task<void> client_engine::close() {
@@ -238,20 +241,20 @@ task<void> client_engine::close() {
     connect_stop_.request_stop();
     if (auto waiting = restart_) waiting->pause_over.set();
     if (auto running = attempt_) co_await running->done;
-    // Also those that never became the client's: what is behind them may still be on its way out.
+    // Also sessions that were never adopted: their child processes may still be running.
     std::vector<session_ptr> all;
     for (const auto& each : sessions_) {
-        // Not what a connect() after this has begun.
+        // Not sessions of a connect() that started after this close().
         if (auto s = each.lock(); s && s->closings < mine) all.push_back(std::move(s));
     }
     for (const session_ptr& s : all) s->close();
-    for (const session_ptr& s : all) co_await s->told;
+    for (const session_ptr& s : all) co_await s->end_reported;
     if (current_ && current_->over.is_set()) current_ = nullptr;
 }
 
 void client_engine::throw_not_connected() const {
-    if (!was_connected_) throw keel::error(error_kind::closed, "not connected: connect() first");
-    std::string why = "not connected any more";
+    if (!was_connected_) throw keel::error(error_kind::closed, "not connected: call connect() first");
+    std::string why = "no longer connected";
     if (!last_cause_.empty()) why += ": " + last_cause_;
     throw keel::error(error_kind::closed, why);
 }
@@ -270,10 +273,10 @@ task<client_engine::session_ptr> client_engine::ready(time_point due) {
     } catch (const cancelled&) {
         if (run.reason() != async::abandon_reason::timeout) throw;
     }
-    throw keel::error(error_kind::timed_out, "not connected in time: " + where->describe());
+    throw keel::error(error_kind::timed_out, "timed out while connecting to " + where->describe());
 }
 
-/// Waits for whoever connects or restarts. With nobody at it, and a policy that wants it, this one does.
+/// Waits for a connect or restart in progress. If there is none and the restart policy allows it, restarts.
 task<client_engine::session_ptr> client_engine::connected_again() {
     auto self = shared_from_this();
     const std::uint64_t since = closings_;
@@ -307,7 +310,7 @@ task<std::exception_ptr> client_engine::restart_once() {
         if (closings_ == mine->closings && !in_use()) {
             ++failed_restarts_;
             counted = true;
-            co_await reach_once();
+            co_await connect_once();
         }
     } catch (const cancelled&) {
         cancelled_by_caller = true;
@@ -316,7 +319,7 @@ task<std::exception_ptr> client_engine::restart_once() {
     }
     restart_ = nullptr;
     if (counted && cancelled_by_caller) {
-        if (failed_restarts_ > 0) --failed_restarts_;  // nobody knows what would have come of it
+        if (failed_restarts_ > 0) --failed_restarts_;  // the outcome is unknown, so it does not count
     } else if (counted && failed_restarts_ > 0) {
         constexpr duration longest = std::chrono::seconds(30);
         duration wait = options.restart.first_wait;
@@ -328,8 +331,8 @@ task<std::exception_ptr> client_engine::restart_once() {
     co_return mine->failure;
 }
 
-// The server has answered, or somebody has connected by hand: whatever failed before is forgotten.
-void client_engine::worked() noexcept {
+// Called when the server has answered or connect() has succeeded: earlier failures no longer count.
+void client_engine::reset_restarts() noexcept {
     failed_restarts_ = 0;
     restart_at_ = {};
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a keel::client is made of: the connection it has now, how it gets one, and what it knows of its server.
+// The implementation of keel::client: the current connection, how it is opened, and what is known of the server.
 
 #include "client/link.hpp"
 #include "client/response_cache.hpp"
@@ -29,7 +29,7 @@ class epoll_loop;
 class worker_pool;
 }  // namespace async
 namespace client_side {
-class session;
+class client_session;
 class subscription_state;
 }  // namespace client_side
 
@@ -39,21 +39,21 @@ namespace detail {
 struct outgoing_call {
     std::string_view method;
     std::string members = {};
-    std::string_view name = {};  // for HTTP: what is called, read or got
+    std::string_view name = {};  // for HTTP: the name or URI in the Mcp-Name header
     call_options how = {};
     bool progress = true;
-    std::string_view feature = {};       // what a server must have declared to be asked this (LIFE-04); "": nothing
-    time_point due = time_point::max();  // of the whole call, in which this may be one request of several
+    std::string_view feature = {};       // capability that the server must have declared (LIFE-04); "": none
+    time_point due = time_point::max();  // deadline of the whole call, which may take several requests
 };
 
-/// Appends what a caller adds to `_meta` to the text of its members. Throws std::invalid_argument for what is not the caller's to say.
+/// Appends the caller's `_meta` entries to the text of its members. Throws std::invalid_argument for reserved or invalid entries.
 void append_meta(std::string& text, const json::value& object);
 
-/// Everything on its loop, except what says otherwise. Tasks of it keep it alive themselves.
+/// Used on its loop only, except where noted. Its tasks keep it alive.
 class client_engine : public std::enable_shared_from_this<client_engine> {
 public:
-    using session = client_side::session;
-    using session_ptr = std::shared_ptr<session>;
+    using client_session = client_side::client_session;
+    using session_ptr = std::shared_ptr<client_session>;
 
     client_engine(std::shared_ptr<loop> on, std::shared_ptr<client_side::connector> where, client_options options);
     ~client_engine();
@@ -69,50 +69,50 @@ public:
     std::vector<keel::root> roots() const;
     bool offers_roots() const;
     std::optional<log_level> wanted_level() const;
-    /// On a thread of its own; whoever made it waits in the destructor of keel::client.
+    /// The client's own loop and its thread, joined in the destructor of keel::client.
     std::shared_ptr<async::epoll_loop> own_loop;
     std::thread thread;
 
-    // ---- the connection (engine.cpp, opening.cpp) ----
+    // ---- the connection (engine.cpp, handshake.cpp) ----
     task<void> connect();
     task<void> close();
-    /// Calls on a loop of the client's own that have not ended, and what to do when there is none. On the loop.
+    /// Running calls on the client's own loop, and a function to call when the last one ends. On the loop.
     std::size_t calls_running = 0;
     std::function<void()> when_idle;
-    /// The client is gone: nobody connects any more.
+    /// The client is destroyed: connect() fails from now on.
     void end() noexcept { ended_ = true; }
-    /// The connection to use: the one there is, or a new one if the policy says so. Throws keel::error of kind closed.
+    /// The current connection, or a new one if the restart policy allows it. Throws keel::error of kind closed.
     task<session_ptr> ready(time_point due = time_point::max());
-    /// The one there is, if it can be used; null otherwise.
+    /// The current connection if it is open, else null.
     session_ptr in_use() const noexcept;
     void session_begun(const session_ptr& s);
-    /// The loop has ended before the client: lets go of what would have ended on it.
+    /// The loop has ended before the client: releases the sessions, which cannot end on it any more.
     void abandon() noexcept;
-    /// Nothing can be asked on it any more, though it may not have ended yet.
-    void connection_lost(const session& which) noexcept;
-    void session_ended(session& which, const std::string& cause);
+    /// No more requests can be sent on this session, though it may not have ended yet.
+    void connection_lost(const client_session& which) noexcept;
+    void session_ended(client_session& which, const std::string& cause);
     void renew_session(session_ptr which);
 
-    // ---- requests (asking.cpp) ----
-    // What is asked lives as long as the task. The results are borrowed: whoever waits again copies them before.
-    /// One request and its result, as it came. Throws keel::error. `members` take the place of its own.
+    // ---- requests (requests.cpp) ----
+    // The outgoing_call must outlive the task. Results are borrowed: copy them before the next co_await.
+    /// Sends one request and returns its result as received. Throws keel::error. `members` replace those of the call.
     task<json::value> ask(session_ptr s, outgoing_call& what, std::string_view members);
     task<json::value> ask(session_ptr s, outgoing_call& what) { return ask(std::move(s), what, what.members); }
-    /// The same with the questions of the server answered until there is a result.
+    /// The same; answers the server's input requests until there is a complete result.
     task<json::value> ask_in_rounds(session_ptr s, outgoing_call& what, bool* asked_back = nullptr);
     task<request_round> ask_once(session_ptr s, outgoing_call& what, round_answers answers);
-    /// A result that may come from the cache. `params` are those that tell it from others.
+    /// The same, from the cache if possible. `params` are part of the cache key.
     task<json::value> ask_cached(session_ptr s, outgoing_call& what, json::value params);
     void notify(std::string_view method, const json::value& params);
 
     // ---- features (features.cpp) ----
-    /// `arguments` are those of `members` once more, where they may be needed for headers.
+    /// `arguments` repeat those in `members`; needed over HTTP for the Mcp-Param headers, else null.
     task<tool_result> call_tool(std::string name, std::string members, json::value arguments, call_options how);
     struct whole_list {
         time_point due;
         std::size_t bytes = 0;  // of the pages so far
     };
-    /// `part_of`: what this page is one of.
+    /// `part_of`: the list_all operation that this page belongs to, or null.
     template <class T>
     task<page<T>> list_page(std::optional<std::string> cursor, call_options how, whole_list* part_of = nullptr);
     template <class T>
@@ -127,89 +127,87 @@ public:
     task<request_round> request_once(std::string method, json::value params, round_answers answers, call_options how);
     task<subscription> subscribe(subscription_request what, call_options how);
 
-    // ---- what the server asks (answers.cpp) ----
-    /// The bare result. Throws keel::error for what the server is told instead.
-    task<json::value> answer(session& to, std::string method, json::value params, std::stop_token token);
+    // ---- requests and notifications from the server (server_requests.cpp) ----
+    /// Returns the result. Throws keel::error for an error response.
+    task<json::value> answer(client_session& to, std::string method, json::value params, std::stop_token token);
     protocol::client_capabilities capabilities(bool modern) const;
 
-    // ---- what the server tells ----
-    void heard(session& from, std::string_view method, const json::value& params);
-    /// What user code throws is its own affair (D16).
+    void on_notification(client_session& from, std::string_view method, const json::value& params);
+    /// Calls user code; logs exceptions instead of passing them on (D16).
     template <class F>
-    void contain(const char* what, F f) const;
+    void catch_and_log(const char* what, F f) const;
 
     client_side::response_cache cache;
     client_side::tool_catalog tools;
 
 private:
-    struct attempt;  // to connect; those who want it too wait for it
+    struct attempt;  // a connect in progress; concurrent callers wait for it
     enum class verdict : unsigned char { modern, legacy };
 
-    task<void> reach_once();  // connects unless somebody is at it; then waits for that
+    task<void> connect_once();  // connects, or waits for a connect in progress
     task<session_ptr> connected_again();
-    task<std::exception_ptr> restart_once();  // with what it failed, if it did
-    void worked() noexcept;
+    task<std::exception_ptr> restart_once();  // returns the failure, or null
+    void reset_restarts() noexcept;
     time_point due_of(const call_options& how) const noexcept;
     task<session_ptr> open();
     task<session_ptr> open(session_ptr& tried);
-    task<session_ptr> reach();
+    task<session_ptr> start_session();
     task<verdict> probe(session_ptr s);
-    task<void> shake_hands(session_ptr s);
-    task<void> shake_hands_with_fallback(session_ptr s);
+    task<void> handshake(session_ptr s);
+    task<void> handshake_with_fallback(session_ptr s);
     task<void> restore_level(session_ptr s);
     void adopt(const session_ptr& s);
     void set_facts(server_facts facts);
     [[noreturn]] void throw_not_connected() const;
-    task<std::string> text_of_loss(session_ptr s, std::string said);
+    task<std::string> describe_loss(session_ptr s, std::string said);
     task<std::string> answer_all(session_ptr s, json::value result, unsigned round);
     task<subscription> listen(session_ptr s, subscription_request what, call_options how);
     task<subscription> subscribe_each(session_ptr s, subscription_request what, call_options how);
     task<void> unsubscribe(session_ptr s, std::vector<std::string> uris);
     void drop_subscriber(session_ptr s, const client_side::subscription_state* which);
     void remember_elicitation(std::string id);
-    void add_mirrored(const session& s, outgoing_call& what, const json::value& params) const;
+    void add_mirrored(const client_session& s, outgoing_call& what, const json::value& params) const;
     async::worker_pool& workers();
 
     std::shared_ptr<era_memory> eras_;
     session_ptr current_;
     std::shared_ptr<attempt> attempt_;
-    std::shared_ptr<attempt> restart_;  // the pause before it included
+    std::shared_ptr<attempt> restart_;  // including the delay before it
     bool was_connected_ = false;
-    bool closed_ = false;  // by us: the next call does not restart
+    bool closed_ = false;  // by close(): the next call does not restart
     bool ended_ = false;
-    std::uint64_t closings_ =
-        0;  // how often a close was asked for: whoever waits can tell that there was one meanwhile
+    std::uint64_t closings_ = 0;  // number of close() calls, so that a waiting task can detect one
     std::stop_source connect_stop_;
-    std::vector<std::weak_ptr<session>> sessions_;  // that are not over
+    std::vector<std::weak_ptr<client_session>> sessions_;  // that have not ended
     std::string last_cause_;
-    unsigned failed_restarts_ = 0;  // those included that no call has worked after
-    time_point restart_at_{};       // not before
+    unsigned failed_restarts_ = 0;  // restarts since the last successful call
+    time_point restart_at_{};       // earliest time of the next restart
     std::unique_ptr<async::worker_pool> workers_;
-    std::deque<std::string> open_elicitations_;  // URLs that a user was sent to and that are not complete
+    std::deque<std::string> open_elicitations_;  // ids of URL elicitations that are not complete
 
     std::atomic<bool> connected_{false};
-    mutable std::mutex mutex_;  // of what follows; never held while anything is called
+    mutable std::mutex mutex_;  // guards the members below; never held during a call
     server_facts facts_;
     std::optional<std::vector<keel::root>> roots_;
     std::optional<log_level> level_;
 };
 
 template <class F>
-void client_engine::contain(const char* what, F f) const {
+void client_engine::catch_and_log(const char* what, F f) const {
     try {
         f();
     } catch (const std::exception& e) {
         log(log_level::error, std::string(what) + " failed: " + e.what());
     } catch (abi::__forced_unwind&) {
         throw;
-    } catch (...) {  // anything may be thrown; its text cannot be known
+    } catch (...) {  // user code may throw any type
         log(log_level::error, std::string(what) + " failed");
     }
 }
 
 }  // namespace detail
 
-/// For those parts of the library that look inside.
+/// Access for other parts of the library.
 struct client_access {
     static const std::shared_ptr<detail::client_engine>& engine(const client& c) noexcept { return c.engine_; }
     static std::shared_ptr<loop> loop_of(const client& c) noexcept { return c.engine_ ? c.engine_->on : nullptr; }

@@ -10,7 +10,7 @@
 namespace keel::inline KEEL_ABI {
 
 namespace {
-// A program that talks to more servers than this asks some of them again, which costs a request each.
+// Beyond this number the oldest entry is dropped; probing that server again costs one request.
 constexpr std::size_t max_servers = 1024;
 }  // namespace
 
@@ -19,7 +19,7 @@ struct era_memory::table {
         bool modern = false;
         std::uint64_t when = 0;
     };
-    mutable std::mutex mutex;  // the loops of the clients that share it meet here
+    mutable std::mutex mutex;  // shared by clients on several loops
     std::map<std::string, verdict, std::less<>> verdicts;
     std::uint64_t last = 0;
 };

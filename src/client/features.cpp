@@ -1,7 +1,7 @@
-// Tools, resources, prompts and the rest, as a client asks for them.
+// Tools, resources, prompts, completion, ping and generic requests.
 
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
-#include "client/session.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/methods.hpp"
 #include "protocol/mirrored_headers.hpp"
@@ -13,15 +13,15 @@ namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 
-/// What the pages of a list that is asked for as a whole may take together, in memory and about.
+/// Approximate maximum memory of all pages of a list that is requested as a whole.
 constexpr std::size_t most_of_a_list = 64 * 1024 * 1024;
 
 template <class Result>
-Result read(const json::value& from) {
+Result read_result(const json::value& from) {
     Result into{};
     decode_error why;
     if (!decode(from, into, why, "result")) {
-        throw keel::error(error_kind::bad_message, "the server's answer cannot be read: " + why.message());
+        throw keel::error(error_kind::bad_message, "invalid result from the server: " + why.message());
     }
     return into;
 }
@@ -32,13 +32,13 @@ void append(std::string& members, std::string_view key, const json::value& v) {
     members += key;
     members += "\":";
     if (!json::write(members, v)) {
-        throw std::invalid_argument("keel: '" + std::string(key) + "' cannot be expressed in JSON");
+        throw std::invalid_argument("keel: '" + std::string(key) + "' is not representable as JSON");
     }
 }
 
-/// The members of an object; what it says in `_meta` goes to `meta`.
+/// The members of an object as JSON text. Its `_meta` entries are added to `meta`.
 std::string members_of(const json::value& params, json::value& meta) {
-    if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: the parameters are an object");
+    if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: params must be a JSON object");
     std::string members;
     for (const json::member& each : params.members()) {
         if (each.key() == "_meta") {
@@ -48,16 +48,16 @@ std::string members_of(const json::value& params, json::value& meta) {
             continue;
         }
         if (!members.empty()) members += ',';
-        if (!json::write(members, each.name)) throw std::invalid_argument("keel: a parameter's name is not UTF-8");
+        if (!json::write(members, each.name)) throw std::invalid_argument("keel: invalid parameter name: not UTF-8");
         members += ':';
         if (!json::write(members, each.content)) {
-            throw std::invalid_argument("keel: '" + std::string(each.key()) + "' cannot be expressed in JSON");
+            throw std::invalid_argument("keel: '" + std::string(each.key()) + "' is not representable as JSON");
         }
     }
     return members;
 }
 
-// What a list of each kind is called, and where its entries are.
+// The method, capability and result type of each kind of list.
 template <class T>
 struct list_traits;
 template <>
@@ -114,12 +114,12 @@ task<page<T>> client_engine::list_page(std::optional<std::string> cursor, call_o
         part_of->due = what.due;
         part_of->bytes += client_side::footprint(result);
     }
-    auto said = read<typename traits::result>(result);
+    auto said = read_result<typename traits::result>(result);
     page<T> p;
     p.items = std::move(traits::items(said));
     p.next = std::move(said.next_cursor);
     if constexpr (std::is_same_v<T, tool>) {
-        // A list that has changed since it was asked for is given to whoever wanted it, but not learned.
+        // A list that has changed since the request is returned, but not added to the catalog.
         tools.add(
             p.items, s->modern() && s->via().is_http(),
             [this](std::string_view text) { log(log_level::warning, text); }, tools.generation() == asked_at);
@@ -141,18 +141,18 @@ task<std::vector<T>> client_engine::list_all(call_options how) {
         for (unsigned pages = 0;; ++pages) {
             if (pages >= options.max_pages) {
                 throw keel::error(error_kind::unavailable,
-                                  "the list has more than " + std::to_string(pages) + " pages");
+                                  "the list has more than " + std::to_string(pages) + " pages (max_pages)");
             }
             if (whole.bytes >= most_of_a_list) {
                 throw keel::error(error_kind::unavailable, "the list takes more than " +
                                                                std::to_string(most_of_a_list >> 20) +
-                                                               " MiB: ask for its pages one at a time");
+                                                               " MiB: request its pages one at a time");
             }
             page<T> p;
             try {
                 p = co_await list_page<T>(cursor, how, &whole);
             } catch (const keel::error& e) {
-                // What the cursor pointed at is gone: from the beginning, once (CACHE-10).
+                // The cursor is no longer valid: start again, once (CACHE-10).
                 refused =
                     cursor && !again && e.kind() == error_kind::rejected && e.code() == error_code::invalid_params;
                 if (!refused) throw;
@@ -161,7 +161,7 @@ task<std::vector<T>> client_engine::list_all(call_options how) {
             std::move(p.items.begin(), p.items.end(), std::back_inserter(all));
             if (!p.next) co_return all;
             if (!seen.insert(*p.next).second) {
-                throw keel::error(error_kind::bad_message, "the pages of a list lead back to one another");
+                throw keel::error(error_kind::bad_message, "invalid list: the server returned the same cursor twice");
             }
             cursor = std::move(p.next);
         }
@@ -183,11 +183,11 @@ template task<std::vector<prompt>> client_engine::list_all<prompt>(call_options)
 
 namespace {
 
-// By hand: this is what clients do most.
+// Decoded by hand, because this is the hot path of a client.
 tool_result read_tool_result(const json::value& from) {
     tool_result r;
     auto wrong = [](const std::string& what) {
-        throw keel::error(error_kind::bad_message, "the server's answer cannot be read: " + what);
+        throw keel::error(error_kind::bad_message, "invalid result from the server: " + what);
     };
     const json::value* blocks = from.find("content");
     if (!blocks || !blocks->is_array()) wrong("result.content: expected array");
@@ -201,7 +201,7 @@ tool_result read_tool_result(const json::value& from) {
         if (!failed->is_bool()) wrong("result.isError: expected boolean");
         r.is_error = *failed->if_bool();
     }
-    // Who the server is stands in every result; the client has it from the first.
+    // The server info is in every result; the client has it already.
     for (const json::member& each : from["_meta"].members()) {
         if (each.key() != protocol::meta_key::server_info) r.meta.append(each.key(), each.content);
     }
@@ -239,7 +239,7 @@ task<tool_result> client_engine::call_tool(std::string name, std::string members
             }
             co_return r;
         } catch (const keel::error& e) {
-            // We do not know the tool as it is now (HDR-18). The server has refused the call: nothing was done.
+            // The known tool definition is outdated (HDR-18). The server rejected the call before executing it, so a retry is safe.
             bool refresh =
                 mirrored && !again && e.kind() == error_kind::rejected && e.code() == error_code::header_mismatch;
             if (!refresh) throw;
@@ -266,7 +266,7 @@ task<std::vector<resource_contents>> client_engine::read_resource(std::string ur
     params.set("uri", uri);
     session_ptr s = co_await ready(what.due);
     json::value result = co_await ask_cached(std::move(s), what, std::move(params));
-    co_return read<protocol::read_resource_result>(result).contents;
+    co_return read_result<protocol::read_resource_result>(result).contents;
 }
 
 task<prompt_result> client_engine::get_prompt(std::string name, std::map<std::string, std::string> arguments,
@@ -282,7 +282,7 @@ task<prompt_result> client_engine::get_prompt(std::string name, std::map<std::st
     if (!arguments.empty()) append(what.members, "arguments", keel::encode(arguments));
     session_ptr s = co_await ready(what.due);
     json::value result = co_await ask_in_rounds(std::move(s), what);
-    auto said = read<protocol::get_prompt_result>(result);
+    auto said = read_result<protocol::get_prompt_result>(result);
     prompt_result r;
     r.description = std::move(said.description);
     r.messages = std::move(said.messages);
@@ -313,7 +313,7 @@ task<completion> client_engine::complete(bool of_prompt, std::string which, std:
         append(what.members, "context", context);
     }
     json::value result = co_await ask_in_rounds(std::move(s), what);
-    co_return read<protocol::complete_result>(result).completion;
+    co_return read_result<protocol::complete_result>(result).completion;
 }
 
 // ---- the rest ----
@@ -349,8 +349,8 @@ task<void> client_engine::set_log_level(log_level from, call_options how) {
     co_await ask(std::move(s), what);
 }
 
-// A tool that is called by its bare name wants its headers as well.
-void client_engine::add_mirrored(const session& s, outgoing_call& what, const json::value& params) const {
+// A tools/call through request() needs its Mcp-Param headers, too.
+void client_engine::add_mirrored(const client_session& s, outgoing_call& what, const json::value& params) const {
     if (what.method != "tools/call" || !s.modern() || !s.via().is_http()) return;
     for (auto& each : tools.headers_for(what.name, params["arguments"])) what.how.headers.push_back(std::move(each));
 }
@@ -366,7 +366,7 @@ task<json::value> client_engine::request(std::string method, json::value params,
     session_ptr s = co_await ready(what.due);
     add_mirrored(*s, what, params);
     const json::value result = co_await ask_in_rounds(std::move(s), what);
-    co_return result;  // a copy: what was borrowed does not leave the house
+    co_return result;  // a copy: the borrowed result must not leave the engine
 }
 
 task<request_round> client_engine::request_once(std::string method, json::value params, round_answers answers,

@@ -14,20 +14,20 @@ namespace {
 
 schema compile(const json::value& document) {
     schema_options how;
-    how.check_formats = true;  // in a form, "email" and "date" are what the user is asked for
+    how.check_formats = true;  // forms use formats such as "email" and "date"
     return schema(document, how);
 }
 
-/// A default that its own property refuses would spoil an answer that is right without it.
+/// An invalid default is not filled in: it would invalidate an answer that is valid without it.
 bool is_good_default(const json::value& property, const json::value& value) {
     try {
         return compile(property).accepts(value);
     } catch (const schema_error&) {
-        return false;  // the form as a whole says so below
+        return false;  // the check of the whole form reports it
     }
 }
 
-/// What the protocol lets an answer hold, described in the schema or not.
+/// The value types that the protocol allows in an answer.
 bool is_field(const json::value& v) noexcept {
     if (v.is_array()) return std::ranges::all_of(v.items(), [](const json::value& each) { return each.is_string(); });
     return v.is_string() || v.is_number() || v.is_bool();
@@ -42,9 +42,9 @@ std::optional<std::string> fit_form(const json::value& form, form_answer& answer
     }
     if (answer.values.is_null()) answer.values = json::object();
     if (!answer.values.is_object()) {
-        return "the values of a form are an object, found " + std::string(json::name_of(answer.values.type()));
+        return "form values must be an object, found " + std::string(json::name_of(answer.values.type()));
     }
-    // What a form may consist of means the same in every dialect, and servers name all kinds of them.
+    // The keywords allowed in a form mean the same in every dialect, and servers name various dialects.
     json::value document = form;
     if (!protocol::elicitation_problem(form)) document.erase("$schema");
     for (const json::member& m : document["properties"].members()) {
@@ -55,14 +55,15 @@ std::optional<std::string> fit_form(const json::value& form, form_answer& answer
     }
     for (const json::member& m : answer.values.members()) {
         if (is_field(m.content)) continue;
-        return "values." + std::string(m.key()) + ": a form holds text, numbers, true or false, and lists of text";
+        return "values." + std::string(m.key()) +
+               ": form values must be strings, numbers, booleans or arrays of strings";
     }
     try {
         decode_error e;
         if (compile(document).check(answer.values, e, "values")) return std::nullopt;
         return e.message();
     } catch (const schema_error& e) {
-        return std::string("the form cannot be used: ") + e.what();
+        return std::string("invalid form schema: ") + e.what();
     }
 }
 
@@ -75,10 +76,10 @@ std::optional<std::string> fit_sampling(protocol::revision r, bool with_tools, c
     }
     for (std::string_view member : {"tools", "toolChoice"}) {
         if (!with_tools && params.contains(member)) {
-            return "\"" + std::string(member) + "\" is there, but sampling.tools was not declared";
+            return "\"" + std::string(member) + "\" is present, but the client did not declare sampling.tools";
         }
     }
-    if (auto problem = protocol::sampling_problem(request)) return "the conversation cannot be sampled: " + *problem;
+    if (auto problem = protocol::sampling_problem(request)) return "invalid sampling request: " + *problem;
     return std::nullopt;
 }
 

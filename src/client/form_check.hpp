@@ -1,6 +1,6 @@
 #pragma once
 
-// What goes back to a server that has asked something, made fit; and what a server must not ask.
+// Validates answers to elicitation forms, and sampling requests.
 
 #include "protocol/revision.hpp"
 
@@ -13,12 +13,12 @@
 
 namespace keel::inline KEEL_ABI::client_side {
 
-/// Makes an answer fit the form it belongs to. Accepted: the defaults of the schema are filled in where `values` has nothing, and the
-/// whole is checked (ELI-18). Declined or cancelled: `values` is dropped. Gives a sentence about what does not fit, or nothing.
+/// Fills the schema's defaults into an accepted answer and validates it (ELI-18). Drops `values` of a declined or cancelled answer.
+/// Returns the error message, or nullopt if the answer is valid.
 std::optional<std::string> fit_form(const json::value& schema, form_answer& answer);
 
-/// Why a request for sampling must be refused (with -32602), or nothing. `params` is what `request` was read from; `with_tools`:
-/// sampling.tools was declared (SAM-03, SAM-04, SAM-05). Revisions that know no tools ignore them: they are taken out.
+/// Returns why a sampling request must be rejected (with -32602), or nullopt. `request` was decoded from `params`. `with_tools`: the
+/// client declared sampling.tools (SAM-03, SAM-04, SAM-05). For revisions without sampling tools, `tools` is removed.
 std::optional<std::string> fit_sampling(protocol::revision r, bool with_tools, const json::value& params,
                                         sampling_request& request);
 

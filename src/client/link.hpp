@@ -1,6 +1,6 @@
 #pragma once
 
-// What stands between a client's session and its server: a byte stream, or HTTP.
+// The transport between a client session and its server: a byte stream or HTTP.
 
 #include "protocol/revision.hpp"
 #include "rpc/peer.hpp"
@@ -16,16 +16,16 @@
 
 namespace keel::inline KEEL_ABI::client_side {
 
-/// What a link says to the session that uses it. On the loop.
+/// Callbacks of a link to its session. Called on the loop.
 class link_user : public rpc::peer_user {
 public:
-    /// HTTP, older revisions: the server does not know our session any more. Its other calls have failed. The session opens a
-    /// new one (initialize, notifications/initialized) and then calls link::session_renewed.
+    /// HTTP, revisions before 2026-07-28: the HTTP session has expired on the server, and its other calls have failed. The user
+    /// opens a new one (initialize, notifications/initialized) and then calls link::session_renewed.
     virtual void on_session_lost() = 0;
-    /// HTTP, older revisions: the stream on which the server speaks by itself was interrupted, and does not go on where it
-    /// stopped: what the server said meanwhile was not heard.
+    /// HTTP, revisions before 2026-07-28: the server's notification stream was interrupted and could not be resumed. Messages
+    /// sent meanwhile are lost.
     virtual void on_gap() {}
-    /// The same, and it does not go on at all.
+    /// The notification stream ended for good.
     virtual void on_silence(std::string_view why) { (void)why; }
 
 protected:
@@ -38,8 +38,7 @@ struct link_settings {
     std::function<void(std::string_view)> report = {};  // for the log
 };
 
-/// One connection to a server, from its beginning to its end. Everything on its loop. Destroyed after its peer has closed, or
-/// with it.
+/// One connection to a server. Used on its loop only. Destroyed after its peer has closed, or with it.
 class link {
 public:
     link() = default;
@@ -47,31 +46,31 @@ public:
     link& operator=(const link&) = delete;
     virtual ~link() = default;
 
-    /// Makes the peer, once, and starts it. The user outlives the peer's last call.
+    /// Creates and starts the peer. Called once. The user must outlive the peer's last callback.
     virtual std::shared_ptr<rpc::peer> open(std::shared_ptr<loop> on, const limits& bounds, link_user& user) = 0;
 
-    /// What is spoken from now on. Over HTTP it goes into headers, and decides what closing a stream means. Before a handshake of
-    /// the older era: `modern` false and an empty version.
+    /// Sets the protocol version. Over HTTP it is sent in a header, and decides whether closing a stream cancels the request.
+    /// Before a legacy handshake: `modern` is false and the version is empty.
     virtual void speak(bool modern, std::string_view version) {
         (void)modern;
         (void)version;
     }
-    /// The handshake of the older era is done: HTTP opens the stream on which the server speaks by itself.
+    /// The legacy handshake is done: HTTP opens the stream for the server's notifications.
     virtual void session_opened() {}
-    /// Waits until that stream stands, or there is none.
+    /// Waits until the server has accepted or rejected that stream.
     virtual task<void> listening() { co_return; }
-    /// The answer to on_session_lost: requests that wait for the new session go out again, or fail.
+    /// Follows on_session_lost: held requests are sent again (`worked`), or fail.
     virtual void session_renewed(bool worked) { (void)worked; }
-    /// The server spoke the transport of 2024-11-05 all the while: try that (HTTP). False: there is no such thing here.
+    /// HTTP: tries the HTTP+SSE transport of 2024-11-05. Returns false if the server does not support it.
     virtual task<bool> fall_back_to_old_transport() { co_return false; }
     virtual bool is_http() const noexcept { return false; }
     /// How a child process exited and its last output on standard error; "" if unknown.
     virtual std::string exit_description() const { return {}; }
-    /// The peer is closed: waits until what is behind it is gone too (a child). Within the bounds.
+    /// Called after the peer has closed: waits, within the limits, until the child process or HTTP session has ended too.
     virtual task<void> ended() { co_return; }
 };
 
-/// How to make links to one server. Used on the loop of its client.
+/// Creates links to one server. Used on the loop of its client.
 class connector {
 public:
     connector() = default;
@@ -79,12 +78,12 @@ public:
     connector& operator=(const connector&) = delete;
     virtual ~connector() = default;
 
-    /// Throws std::exception with the reason. Cancellation: the attempt is dropped.
+    /// Throws std::exception with the reason. Cancellation stops the attempt.
     virtual task<std::unique_ptr<link>> connect(std::shared_ptr<loop> on, link_settings how) = 0;
     virtual bool is_http() const noexcept { return false; }
-    /// A server that says nothing when it is asked for its era is of the older one; and one that dies is to be started again. Not
-    /// over HTTP.
+    /// For messages; contains no credentials.
     virtual std::string describe() const = 0;
+    /// The key under which the protocol era of this server is remembered.
     virtual std::string identity() const = 0;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 struct cacheable {
     std::string_view method;
-    std::string_view parameter;  // the one member of `params` that matters; "": none
+    std::string_view parameter;  // the member of `params` that is part of the key; "": none
 };
 
 constexpr std::array<cacheable, 6> methods = {{
@@ -29,7 +29,7 @@ std::size_t index_of(std::string_view method) noexcept {
     return static_cast<std::size_t>(found - methods.begin());
 }
 
-/// What is in `_meta` besides the client's own entries may be anything, and may change the result.
+/// Other `_meta` entries may change the result, so such requests are not cached.
 bool is_usual_meta(const json::value& meta) noexcept {
     constexpr std::array<std::string_view, 4> usual = {"progressToken", "traceparent", "tracestate", "baggage"};
     return std::ranges::all_of(meta.members(), [&](const json::member& m) {
@@ -37,7 +37,7 @@ bool is_usual_meta(const json::value& meta) noexcept {
     });
 }
 
-/// Nothing: it is stale at once. Servers say what they like here: nothing, negative numbers, fractions, 1e300.
+/// nullopt: not cacheable. Servers send all kinds of ttlMs: none, negative numbers, fractions, 1e300.
 std::optional<time_point> fresh_until(const json::value& result, time_point received) noexcept {
     const double ttl = result["ttlMs"].if_double().value_or(0);
     if (!(ttl >= 1)) return std::nullopt;
@@ -94,7 +94,7 @@ void response_cache::keep(std::string_view method, const json::value& params, st
                           const json::value& result, time_point received, std::uint64_t asked) {
     if (!bounds_.enabled) return;
     std::optional<key> name = key_of(method, params, who);
-    // Absent means "complete". Anything else (input_required, a task) is no result to be used again.
+    // Absent means "complete". Other results (input_required, a task) must not be reused.
     if (!name || !result.is_object() || result["resultType"].if_string().value_or("complete") != "complete") return;
     if (asked < stale_since_[name->method]) return;
     if (auto older = by_name_.find(*name); older != by_name_.end()) drop(older->second);
@@ -142,7 +142,7 @@ void response_cache::on_notification(std::string_view method, const json::value&
         drop_list("resources/list");
         drop_list("resources/templates/list");
     } else if (method == "notifications/resources/updated") {
-        // Exactly the resource that is named: what else lies under the one that was subscribed to, only the server knows.
+        // Only the named resource: which others belong to the subscribed one is known to the server only.
         const auto uri = params["uri"].if_string();
         if (uri) drop_those(reads, [&](const key& k) { return k.parameter == *uri; });
     }

@@ -24,7 +24,7 @@ namespace {
 task<std::optional<change>> nothing() { co_return std::nullopt; }
 }  // namespace
 
-// The task keeps the state: whoever drops the subscription while it waits ends the wait.
+// The task keeps the state alive. Dropping the subscription ends the wait.
 task<std::optional<change>> subscription::next() { return state_ ? subscription_state::next(state_) : nothing(); }
 
 subscription_end subscription::how_ended() const { return state_ ? state_->how_ended() : subscription_end::ended; }

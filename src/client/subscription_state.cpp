@@ -8,17 +8,17 @@
 
 namespace keel::inline KEEL_ABI::client_side {
 
-/// Owned by the wait, by a turn of its loop that is to wake it, and by the loop, which may end before there is anything to say.
+/// Owned by the wait, by the posted work that wakes it, and by the loop, which may end before there is a change.
 struct subscription_state::waiting {
     async::loop_handle on;
-    change_wait* who = nullptr;  // on that loop only; null: it has been woken, or has given up
+    change_wait* who = nullptr;  // on that loop only; null: woken or cancelled
     loop::timer until_end = 0;   // on that loop only
 };
 
 class subscription_state::change_wait final : public detail::wait {
 public:
     explicit change_wait(subscription_state& s) : state_(s), mine_(std::make_shared<waiting>()) {}
-    ~change_wait() {  // a frame may be destroyed while it waits: its loop has ended
+    ~change_wait() {  // a coroutine may be destroyed while it waits: its loop has ended
         mine_->until_end = 0;
         let_go();
     }
@@ -30,7 +30,7 @@ public:
         if (!begin(h)) return false;
         try {
             if (wait_for_change()) return true;
-        } catch (...) {  // no memory: thrown by the wait
+        } catch (...) {  // no memory: thrown by co_await
             let_go();
             leave();
             throw;
@@ -40,7 +40,7 @@ public:
     }
     std::optional<change> await_resume() {
         let_go();
-        check();  // before anything is taken, so that nothing is lost
+        check();  // before a change is taken, so that none is lost
         if (loop_ended_) throw cancelled();
         if (second_) throw std::logic_error("keel: only one task at a time may wait in subscription::next");
         return state_.take();
@@ -48,7 +48,7 @@ public:
     void go_on() { resume(); }
 
 private:
-    // The loop drops this when it ends: then nobody else would wake whoever waits on it.
+    // The loop destroys this when it ends, which wakes the waiting task: nothing else would.
     struct watch {
         explicit watch(std::shared_ptr<waiting> w) noexcept : of(std::move(w)) {}
         watch(const watch&) = delete;
@@ -89,7 +89,7 @@ private:
         if (state_.waiting_ == mine_) state_.waiting_ = nullptr;
     }
 
-    subscription_state& state_;  // kept by the coroutine that this lies in
+    subscription_state& state_;  // kept alive by the coroutine that contains this
     std::shared_ptr<waiting> mine_;
     bool second_ = false;
     bool loop_ended_ = false;
@@ -100,8 +100,8 @@ task<std::optional<change>> subscription_state::next(std::shared_ptr<subscriptio
     co_return co_await something;
 }
 
-// Without the lock: what a loop that has ended drops may be anything. If it has ended, nobody waits there any more, and what has
-// come stays for others.
+// Called without the lock: a loop that has ended destroys the posted function immediately, which may run other code. The change stays
+// queued for the next call of next().
 void subscription_state::wake(const std::shared_ptr<waiting>& whom) {
     if (!whom) return;
     whom->on.post([whom] {
@@ -162,7 +162,7 @@ void subscription_state::collapse() {
 }
 
 void subscription_state::finish(subscription_end how, std::string why) {
-    std::function<void()> dropped;  // outside the lock: what it holds may be anything
+    std::function<void()> dropped;  // destroyed outside the lock: it may run other code
     std::shared_ptr<waiting> whom;
     {
         std::lock_guard lock(mutex_);

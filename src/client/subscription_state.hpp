@@ -1,6 +1,6 @@
 #pragma once
 
-// What a keel::subscription and the engine behind it share: changes that nobody has taken yet, and the end.
+// State shared by a keel::subscription and the client engine: queued changes, and how the subscription ended.
 
 #include <keel/subscription.hpp>
 #include <keel/task.hpp>
@@ -16,13 +16,12 @@
 
 namespace keel::inline KEEL_ABI::client_side {
 
-/// Two owners that end at different times: the user's subscription (and a task that waits in it), and the engine.
+/// Has two owners with different lifetimes: the user's subscription (and a task that waits in next()), and the engine.
 ///
-/// What changed twice is told once. If nobody takes changes while thousands of resources change (max_uris of them, or max_bytes of
-/// their names), the single ones are dropped for one change of kind `resources`: everything is to be looked at anew, which is true,
-/// and takes no more memory.
+/// A repeated change is queued once. If more than max_uris resources, or max_bytes of their URIs, are queued, they are replaced by one
+/// change of kind `resources` (reload everything), so memory stays bounded.
 ///
-/// Threads: any; the engine's loop and the loop of whoever waits meet here.
+/// Thread-safe: the engine's loop and the loop of the waiting task both use it.
 class subscription_state {
 public:
     static constexpr std::size_t max_uris = 4096;
@@ -35,11 +34,11 @@ public:
     // ---- the engine ----
 
     void set_agreed(subscription_request what);
-    /// Nothing after the end.
+    /// Ignored after the end.
     void push(change c);
-    /// Nothing more comes; what was pushed is still delivered. The first end counts.
+    /// Ends the subscription; queued changes are still delivered. Only the first call counts.
     void finish(subscription_end how, std::string why = {});
-    /// Called once, on whatever thread, when the user wants no more: at once if that is so already. Never after finish.
+    /// `tell` is called once, on any thread, when the user calls stop(): immediately if that has happened. Never after finish.
     void set_on_stop(std::function<void()> tell);
 
     // ---- the user ----
@@ -49,7 +48,7 @@ public:
     std::string why() const;
     void stop();
 
-    /// Cancellation: what has come stays for the next one.
+    /// Cancellation loses no change: it stays queued for the next call.
     static task<std::optional<change>> next(std::shared_ptr<subscription_state> self);
 
 private:
@@ -58,21 +57,21 @@ private:
 
     bool something_to_say() const { return !changes_.empty() || end_ != subscription_end::none; }
     void collapse();
-    bool keep(change c);  // under the lock; false: nothing new
+    bool keep(change c);  // under the lock; false: already queued
     static void wake(const std::shared_ptr<waiting>& whom);
     std::optional<change> take();
 
     mutable std::mutex mutex_;
     std::deque<change> changes_;
-    std::set<std::string> uris_;  // of those in changes_
+    std::set<std::string> uris_;  // URIs in changes_
     std::size_t uri_bytes_ = 0;
-    bool all_resources_ = false;  // the change of kind `resources` that is waiting stands for every single one too
+    bool all_resources_ = false;  // the queued change of kind `resources` stands for every resource, too
     subscription_end end_ = subscription_end::none;
     std::string why_;
     subscription_request agreed_;
     std::function<void()> on_stop_;
     bool stopped_ = false;
-    std::shared_ptr<waiting> waiting_;  // null: nobody
+    std::shared_ptr<waiting> waiting_;  // null: no task waits
 };
 
 }  // namespace keel::client_side

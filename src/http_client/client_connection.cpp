@@ -1,7 +1,7 @@
 #include "http_client/client_connection.hpp"
 
+#include "http_client/proxy_tunnel.hpp"
 #include "http_client/redirect.hpp"
-#include "http_client/tunnel.hpp"
 #include "tls/tls_client_context.hpp"
 #include "tls/tls_connection.hpp"
 
@@ -13,9 +13,9 @@ namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
-// Kept from one request to the next; a larger buffer is given back once it was written.
+// A larger request buffer is freed after it was written; a smaller one is reused.
 constexpr std::size_t kept_capacity = 64 * 1024;
-// So much of a response that nobody wants is read to keep the connection.
+// Maximum number of bytes of an unwanted response that are read to keep the connection.
 constexpr std::size_t max_drain = 64 * 1024;
 
 std::string text_of(const std::exception_ptr& failure) {
@@ -32,8 +32,8 @@ std::string seconds_of(duration d) {
 
 }  // namespace
 
-client_connection::client_connection(connection_owner& owner, loop& l, const pool_options& options, const endpoint& to,
-                                     transfer_pool::id newest)
+client_connection::client_connection(connection_owner& owner, loop& l, const pool_options& options,
+                                     const server_address& to, transfer_pool::id newest)
     : owner_(owner), loop_(l), options_(options), to_(to), newest_(newest), reader_(options.max_head) {}
 
 client_connection::~client_connection() { close(); }
@@ -66,7 +66,7 @@ void client_connection::dialed(detail::outcome<std::unique_ptr<connection>> resu
         if (to_.at.secure) return secure(std::move(raw));
         wire_ = std::move(raw);
         wire_->start(*this);
-    } catch (const std::exception& e) {  // out of descriptors, or of memory
+    } catch (const std::exception& e) {  // out of file descriptors or memory
         return could_not_connect(e.what());
     }
     become_free(options_.idle_timeout);
@@ -74,11 +74,11 @@ void client_connection::dialed(detail::outcome<std::unique_ptr<connection>> resu
 
 void client_connection::open_tunnel(std::unique_ptr<connection> raw) {
     phase_ = phase::tunnelling;
-    tunnel_ =
-        std::make_unique<tunnel>(std::move(raw), connect_request(to_), options_.max_head, [this](std::string failure) {
-            auto self = shared_from_this();
-            tunnel_opened(std::move(failure));
-        });
+    tunnel_ = std::make_unique<proxy_tunnel>(std::move(raw), connect_request(to_), options_.max_head,
+                                             [this](std::string failure) {
+                                                 auto self = shared_from_this();
+                                                 tunnel_opened(std::move(failure));
+                                             });
     if (std::string failure = tunnel_->open(); !failure.empty()) could_not_connect(std::move(failure));
 }
 
@@ -98,14 +98,14 @@ void client_connection::secure(std::unique_ptr<connection> raw) {
     tls_ = wire.get();
     wire_ = std::move(wire);
     wire_->start(*this);
-    // Before the handshake is done it takes nothing, and says when it would: that is what we wait for.
+    // Before the TLS handshake is done this write takes nothing, and on_writable reports when it would.
     if (connection::written w = wire_->write(" "); !w.failure.empty()) could_not_connect(std::move(w.failure));
 }
 
 void client_connection::could_not_connect(std::string why) {
     auto self = shared_from_this();
     close();
-    std::string where = "no connection to " + to_.at.origin();
+    std::string where = "cannot connect to " + to_.at.origin();
     if (to_.proxy) where += " through the proxy " + to_.proxy->at.text();
     owner_.on_no_connection(*this, where + ": " + why);
 }
@@ -116,7 +116,7 @@ void client_connection::become_free(duration usable_for) {
         wire_paused_ = false;
         try {
             wire_->resume();
-        } catch (const std::exception&) {  // a connection that cannot be watched is none
+        } catch (const std::exception&) {  // the loop cannot watch the descriptor
             return drop();
         }
     }
@@ -145,13 +145,13 @@ void client_connection::send(transfer& t) {
         return fail(transfer_failure::lost, std::move(failure), true);
 }
 
-/// What went wrong, if anything.
+/// Returns the failure, or "".
 std::string client_connection::write_out() {
     const std::size_t before = written_;
     connection::written w;
     try {
         w = wire_->write(std::string_view(out_).substr(written_));
-    } catch (const std::exception& e) {  // out of memory, or of what watches descriptors
+    } catch (const std::exception& e) {  // out of memory, or the loop cannot watch the descriptor
         w.failure = e.what();
     }
     written_ += w.bytes;
@@ -165,7 +165,7 @@ std::string client_connection::write_out() {
 
 std::string client_connection::take_back_body() {
     std::string body = out_.substr(body_at_);
-    out_.resize(body_at_);  // what is not written yet never will be
+    out_.resize(body_at_);  // the rest is not written any more
     return body;
 }
 
@@ -181,7 +181,7 @@ void client_connection::on_writable() {
     if (phase_ == phase::securing && tls_->handshaken()) return become_free(options_.idle_timeout);
     if (phase_ != phase::busy || !blocked_) return;
     if (std::string failure = write_out(); !failure.empty()) return fail(transfer_failure::lost, std::move(failure));
-    // An interim response may be followed by a redirection, which wants the body once more.
+    // Not after an interim response: a redirect may follow, which needs the body again.
     if (transfer_ && reader_.status() >= 200) release_request();
 }
 
@@ -189,8 +189,7 @@ void client_connection::on_writable() {
 
 void client_connection::on_input(std::string_view bytes) {
     auto self = shared_from_this();
-    if (phase_ == phase::free)
-        return drop();  // nobody asked: whatever it is, it must not become the answer to something
+    if (phase_ == phase::free) return drop();  // unexpected data must not become the response to the next request
     if (phase_ != phase::busy) return;
     if (holds()) {
         held_ += bytes;
@@ -201,8 +200,8 @@ void client_connection::on_input(std::string_view bytes) {
 }
 
 void client_connection::take(std::string_view bytes) {
-    // An answer to nothing is no answer.
-    if (!sent_ && !bytes.empty()) return fail(transfer_failure::lost, "the server spoke first");
+    // A response before the request was sent belongs to no request.
+    if (!sent_ && !bytes.empty()) return fail(transfer_failure::lost, "the server sent data before the request");
     while (phase_ == phase::busy) {
         if (transfer_ && transfer_->paused) {
             held_.assign(bytes);
@@ -230,7 +229,7 @@ void client_connection::take_head() {
         owner_.on_redirection(*transfer_, view)) {
         transfer_ = nullptr;
         redirected_ = true;
-        // What is left of it is read if that is quickly done.
+        // The rest of the response is read if it is short, so that the connection can be reused.
         drained_ = 0;
         if (blocked_ || !reader_.keep_alive() || reader_.left().value_or(0) > max_drain) {
             drop();
@@ -287,12 +286,13 @@ void client_connection::on_failure(std::string_view cause) {
         case phase::securing: return could_not_connect(std::string(cause));
         case phase::free: return drop();
         case phase::busy:
-            if (holds() && (!held_.empty() || reader_.left() == 0u)) {  // perhaps the whole response is there
+            if (holds() &&
+                (!held_.empty() || reader_.left() == 0u)) {  // the buffered input may contain the whole response
                 ending_ = ending::failure;
                 cause_ = cause;
                 return;
             }
-            return fail(transfer_failure::lost, "the connection broke: " + std::string(cause));
+            return fail(transfer_failure::lost, "the connection failed: " + std::string(cause));
         default: return;
     }
 }
@@ -318,11 +318,11 @@ void client_connection::pump() {
         if (ending_ == ending::end) {
             input_ended();
         } else if (ending_ == ending::failure) {
-            fail(transfer_failure::lost, "the connection broke: " + cause_);
+            fail(transfer_failure::lost, "the connection failed: " + cause_);
         } else if (std::exchange(wire_paused_, false)) {
             try {
                 wire_->resume();
-            } catch (const std::exception& e) {  // a connection that cannot be watched is a broken one
+            } catch (const std::exception& e) {  // the loop cannot watch the descriptor
                 fail(transfer_failure::lost, e.what());
             }
         }
@@ -364,11 +364,11 @@ void client_connection::check_time(time_point now) {
     switch (phase_) {
         case phase::dialing:
         case phase::tunnelling:
-        case phase::securing: return could_not_connect("not within " + seconds_of(options_.connect_timeout));
+        case phase::securing: return could_not_connect("timed out after " + seconds_of(options_.connect_timeout));
         case phase::free: return drop();
         case phase::busy:
             return fail(transfer_failure::lost,
-                        "the server took nothing of the request for " + seconds_of(options_.write_stall));
+                        "the server read nothing of the request for " + seconds_of(options_.write_stall));
         case phase::closed: return;
     }
 }

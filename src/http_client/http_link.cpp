@@ -27,10 +27,12 @@ http_link::http_link(std::shared_ptr<loop> on, std::unique_ptr<transfer_pool> po
     : loop_(std::move(on)), pool_(std::move(pool)), options_(std::move(options)), listener_(*this) {
     for (const auto& [name, value] : options_.headers) {
         if (!is_writable_header(name, value)) {
-            throw std::invalid_argument("keel: the header \"" + rpc::printable(name, 80) + "\" cannot be sent");
+            throw std::invalid_argument("keel: invalid header \"" + rpc::printable(name, 80) +
+                                        "\": the name must be a token, the value must not contain control characters");
         }
         if (is_protocol_header(name)) {
-            throw std::invalid_argument("keel: the header \"" + name + "\" is for the protocol to set");
+            throw std::invalid_argument("keel: the header \"" + name +
+                                        "\" cannot be set: it is reserved for the protocol");
         }
     }
     terms_.own = options_.headers;
@@ -94,15 +96,15 @@ void http_link::end(const outgoing_message& about) {
         m.extra = *about.headers;
         for (const auto& [name, value] : m.extra) {
             if (is_protocol_header(name) || !is_writable_header(name, value)) {
-                note("a header that may not be sent was left out: " + rpc::printable(name, 80));
+                note("invalid or reserved header not sent: " + rpc::printable(name, 80));
             }
         }
     }
-    // BASE-17: in the modern era a server asks nothing, and gets no answers.
+    // BASE-17: in the modern era the server sends no requests, so it gets no responses.
     if (terms_.modern && about.is_reply()) return drop(x);
-    // The peer's core keeps questions within the bound; answers it does not.
+    // The peer's core limits queued requests, but not responses and notifications.
     if (m.what != kind::question && queued_bytes(0) >= limits_.out_queue) {
-        note("the server takes too little: a message was dropped");
+        note("message dropped, because the output queue to the server is full");
         return drop(x);
     }
     if (m.what == kind::question) questions_.add(m.owner, &x);
@@ -119,7 +121,7 @@ void http_link::end(const outgoing_message& about) {
 }
 
 void http_link::flush(time_point) {
-    // By index: nothing that is called from here adds to them, but a message may leave them.
+    // By index: the calls below add no message, but may remove some.
     for (std::size_t i = 0; i < queued_.size(); ++i) {
         link_exchange& x = *queued_[i];
         if (must_wait(x)) {
@@ -129,7 +131,7 @@ void http_link::flush(time_point) {
         }
     }
     queued_.clear();
-    // What was given up has been followed by its cancel. Its connection may be the one that the cancel waits for.
+    // Only after their cancel notifications were queued. A cancel may wait for the connection of the call it cancels.
     for (link_exchange* x : std::exchange(given_up_, {})) drop(*x);
 }
 
@@ -154,19 +156,19 @@ void http_link::send(link_exchange& x) {
     posted_message& m = x.message;
     x.now = stage::sent;
     const bool opens_session = x.is_question() && m.method == "initialize";
-    // An answer to a session that is dead has nobody to go to.
+    // A response in an expired session has no receiver.
     if (!pool_ || (renewing_ && m.what == kind::answer)) return drop(x);
-    outgoing out;
+    transfer_request out;
     if (old_) out.path = old_->endpoint();
     out.headers = headers_of_message(terms_, {m.method, m.name, &m.extra, opens_session});
     const bool in_session = !terms_.modern && !old_ && !opens_session && !terms_.session.empty();
-    // In a session it may have to be said again (D18).
+    // In a session the message may have to be sent again (D18).
     out.body = in_session ? m.body : std::move(m.body);
     x.modern = terms_.modern;
     x.by_stream = old_ != nullptr;
     x.epoch = in_session ? epoch_ : 0;
     x.since = loop_->now();
-    // Calls may wait for our answers, and hold every connection meanwhile.
+    // Pending calls may occupy all connections while they wait for our responses.
     out.urgent = !x.is_question() || m.method == "ping" || opens_session;
     out.lasting = m.method == "subscriptions/listen";
     x.transfer = pool_->start(std::move(out), x);
@@ -174,7 +176,7 @@ void http_link::send(link_exchange& x) {
 }
 
 void http_link::take_up_again(link_exchange& x, std::string_view last_event_id) {
-    outgoing out;
+    transfer_request out;
     out.method = "GET";
     out.headers = headers_of_stream(terms_, last_event_id);
     x.now = stage::sent;
@@ -185,12 +187,12 @@ void http_link::open_gate(const link_exchange& x) {
     if (gate_ != &x) return;
     gate_ = nullptr;
     loop_->stop_timer(std::exchange(gate_timer_, 0));
-    // The stream first: what a call makes the server say by itself has then somewhere to go.
+    // The notification stream first, so that notifications caused by a call are not lost.
     if (wants_listener_ && !renewing_ && !closed_ && !listener_.is_open()) listener_.open();
     release_held();
 }
 
-// ---- what has not begun to leave ----
+// ---- unsent messages ----
 
 bool http_link::untouched(const link_exchange& x) const noexcept {
     if (x.now == stage::queued || x.now == stage::held) return true;
@@ -254,7 +256,7 @@ bool http_link::give_up(rpc::serial call) {
     if (at == questions_.end()) return terms_.modern;
     link_exchange& x = *at->second;
     if (x.modern) {
-        drop(x);  // closing its stream is what tells the server (D7)
+        drop(x);  // closing the stream cancels the request (D7)
         return true;
     }
     questions_.erase(at);

@@ -1,12 +1,12 @@
 #pragma once
 
-// MCP over HTTP, as a client: each message is a POST, and what the server says comes in the responses.
+// MCP over HTTP, client side: each message is a POST, and the server's messages arrive in the responses.
 
 #include "client/link.hpp"
 #include "http_client/http_link_exchange.hpp"
 #include "http_client/http_link_headers.hpp"
 #include "http_client/http_link_listener.hpp"
-#include "http_client/old_sse.hpp"
+#include "http_client/legacy_sse.hpp"
 #include "http_client/session_delete.hpp"
 #include "http_client/transfer.hpp"
 #include "rpc/recycling_map.hpp"
@@ -27,18 +27,18 @@ namespace keel::inline KEEL_ABI::http_client {
 struct http_link_options {
     header_list headers = {};  // sent with every request
     bool allow_old_transport = true;
-    std::size_t max_body = 64 * 1024 * 1024;  // of one answer, or one event
+    std::size_t max_body = 64 * 1024 * 1024;  // bytes of one response or one event
 };
 
-/// Everything on its loop. Not destroyed from inside anything it calls; what was open when it is destroyed ends without a
-/// word. The peer is told the truth about each call: an answer, or why there is none, never silence.
+/// Used on its loop only. Must not be destroyed in one of its callbacks; open exchanges end without a callback when it is destroyed.
+/// Each call gets a response or an error.
 class http_link final : public client_side::link,
                         private rpc::message_sink,
                         private rpc::unsent_messages,
                         private rpc::stream_control,
                         private rpc::peer_user {
 public:
-    /// Throws std::invalid_argument for a header that cannot be sent.
+    /// Throws std::invalid_argument for an invalid or reserved header.
     http_link(std::shared_ptr<loop> on, std::unique_ptr<transfer_pool> pool, http_link_options options);
     ~http_link() override;
 
@@ -52,14 +52,14 @@ public:
     bool is_http() const noexcept override { return true; }
     task<void> ended() override;
 
-    /// Messages that have not got all of their response.
+    /// Messages whose response is not complete.
     std::size_t open_exchanges() const noexcept { return live_.size() + dying_.size(); }
     bool has_session() const noexcept { return !terms_.session.empty(); }
 
 private:
     friend class link_exchange;
     friend class link_listener;
-    friend class old_stream;
+    friend class legacy_sse_stream;
     friend class session_delete;
 
     // rpc::message_sink
@@ -80,7 +80,7 @@ private:
     bool may_send_request(rpc::stream_id) const noexcept override { return !closed_; }
     bool give_up(rpc::serial call) override;
 
-    // rpc::peer_user: handed on, because the end is ours to see.
+    // rpc::peer_user: forwarded to the user; the link itself needs on_closed.
     void on_request(rpc::peer& p, rpc::serial request, std::string_view method, const json::value* params) override;
     void on_notification(rpc::peer& p, std::string_view method, const json::value* params) override;
     void on_input_end() override { user_->on_input_end(); }
@@ -98,19 +98,19 @@ private:
     bool untouched(const link_exchange& x) const noexcept;
     void count(link_exchange& x) noexcept;
     void uncount(link_exchange& x) const noexcept;
-    /// It is over. Its memory stays until it is not on the stack any more.
+    /// Ends an exchange. Its memory is kept until none of its functions is on the stack.
     void drop(link_exchange& x);
     void bury(link_exchange& x) noexcept;
     void open_gate(const link_exchange& x);
 
     // ---- receiving (http_link_receive.cpp) ----
-    /// The data of an event of this exchange's stream, or (null) of one that belongs to no request.
+    /// An event on an exchange's stream, or (null) on a stream that belongs to no request.
     void take_event(link_exchange* from, const http::sse_event& e);
     void take_message(link_exchange* from, const rpc::message& m);
-    /// The beginning of one that was skipped.
+    /// A message above max_body: it was skipped, and only its beginning is known.
     void take_large_message(std::string_view beginning);
     bool takes_batch(const json::value& v);
-    /// Somebody has the answer: the exchange only has to end.
+    /// The response was delivered: only the end of the HTTP response is missing.
     void mark_settled(link_exchange& x);
     void fail(link_exchange& x, rpc::call_outcome outcome);
     void note(std::string text);
@@ -120,7 +120,7 @@ private:
 
     // ---- the session (http_link_session.cpp) ----
     void take_session_id(const response_view& r);
-    /// 404 for a message of a session.
+    /// Handles 404 for a message in a session.
     void not_found(link_exchange& x);
     void lose_session();
     void fail_calls_of_dead_sessions(bool accepted_only);
@@ -145,38 +145,38 @@ private:
         std::size_t operator()(rpc::serial n) const noexcept { return static_cast<std::size_t>(n); }
     };
     std::list<link_exchange> live_;
-    std::list<link_exchange> dying_;  // over, and on the stack
+    std::list<link_exchange> dying_;  // over, but still on the stack
     std::list<link_exchange> spare_;
     rpc::recycling_map<rpc::serial, link_exchange*, serial_hash> questions_;
-    link_exchange* writing_ = nullptr;      // between begin and end
-    std::vector<link_exchange*> queued_;    // in this turn
-    std::vector<link_exchange*> given_up_;  // in this turn
+    link_exchange* writing_ = nullptr;      // between begin() and end()
+    std::vector<link_exchange*> queued_;    // during this turn
+    std::vector<link_exchange*> given_up_;  // during this turn
     std::vector<link_exchange*> held_;
-    // Those that have not begun to leave, as far as is known: the front is asked when somebody wants to know.
+    // A list of unsent exchanges. Those that were sent meanwhile are removed from its front on demand.
     mutable link_exchange* first_unsent_ = nullptr;
     mutable link_exchange* last_unsent_ = nullptr;
     mutable std::size_t unsent_bytes_ = 0;
     std::uint64_t next_number_ = 1;
     loop::timer sweep_ = 0;
 
-    std::uint64_t epoch_ = 1;  // of the session there is
+    std::uint64_t epoch_ = 1;  // number of the current session
     std::string dead_session_;
     bool renewing_ = false;
-    unsigned unproven_ = 0;  // losses in a row without the server having taken anything in a session
-    // Nothing goes out until the server has heard that we are initialized.
+    unsigned unproven_ = 0;  // consecutive lost sessions in which the server accepted no request
+    // notifications/initialized: other messages are held until the server has answered it.
     const link_exchange* gate_ = nullptr;
     loop::timer gate_timer_ = 0;
 
     link_listener listener_;
     bool wants_listener_ = false;
-    std::unique_ptr<old_stream> old_;  // the transport of 2024-11-05
+    std::unique_ptr<legacy_sse_stream> old_;  // the transport of 2024-11-05
 
     std::unique_ptr<session_delete> session_delete_;
     bool closed_ = false;
     bool leaving_ = false;
     loop::timer final_ = 0;
     event gone_;
-    std::shared_ptr<char> alive_ = std::make_shared<char>();  // posted work asks whether we are still there
+    std::shared_ptr<char> alive_ = std::make_shared<char>();  // expires with the link; posted work checks it
 };
 
 template <class F>

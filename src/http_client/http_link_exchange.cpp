@@ -9,15 +9,15 @@ namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
-constexpr std::size_t max_refusal = 1024 * 1024;  // bytes of a body that only explains
-constexpr std::size_t max_ignored = 64 * 1024;    // bytes read so that the connection can be used again
-constexpr std::size_t kept_capacity = 64 * 1024;  // of a buffer that waits for its next use
+constexpr std::size_t max_refusal = 1024 * 1024;    // bytes of the body of an error response
+constexpr std::size_t max_ignored = 64 * 1024;      // bytes discarded so that the connection can be reused
+constexpr std::size_t max_kept_buffer = 64 * 1024;  // bytes of a buffer that is kept for reuse
 
 bool is_success(int status) noexcept { return status >= 200 && status < 300; }
 
 }  // namespace
 
-/// What is called from here may end the exchange: its memory stays until nothing of it is on the stack.
+/// Keeps the memory of an exchange while one of its functions is on the stack, because callbacks may end it.
 class link_exchange::visit {
 public:
     explicit visit(link_exchange& x) noexcept : exchange_(x) { ++x.busy; }
@@ -33,7 +33,7 @@ private:
 
 void link_exchange::give_back() noexcept {
     for (std::string* each : {&body_, &message.body}) {
-        if (each->capacity() > kept_capacity) std::string().swap(*each);
+        if (each->capacity() > max_kept_buffer) std::string().swap(*each);
     }
     reader_.reset();
 }
@@ -56,7 +56,7 @@ void link_exchange::reset() {
     status_ = 0;
     ignored_ = 0;
     body_.clear();
-    if (body_.capacity() > kept_capacity) std::string().swap(body_);
+    if (body_.capacity() > max_kept_buffer) std::string().swap(body_);
     reader_.reset();
     pace_ = {};
 }
@@ -69,7 +69,7 @@ void link_exchange::on_response(const response_view& r) {
     status_ = r.status;
     if (resumed_) return read_resumed(r);
     has_head_ = true;
-    // That it takes notifications says nothing: those of the handshake come with every session.
+    // Only requests prove that the session works: the handshake sends notifications in every session.
     if (is_question() && epoch != 0 && epoch == home_.epoch_ && r.status != 404) home_.unproven_ = 0;
     if (r.status == 404 && epoch != 0) return home_.not_found(*this);
     if (is_question()) return read_answer(r);
@@ -81,17 +81,17 @@ void link_exchange::read_answer(const response_view& r) {
     if (!is_success(r.status)) {
         form_ = form::refusal;
         since = home_.loop_->now();
-        return home_.arm_sweep();  // its body may never end
+        return home_.arm_sweep();  // in case its body never ends
     }
     if (by_stream) {
-        // It is taken; the answer comes elsewhere.
+        // Accepted; the response arrives on the SSE stream.
         form_ = form::ignored;
         return home_.mark_settled(*this);
     }
     if (!modern && message.method == "initialize") home_.take_session_id(r);
     std::string_view type = r.header("content-type");
     if (r.status == 202 || r.status == 204) {
-        fail(error_kind::bad_message, "the server gave no answer: " + describe_refusal(r.status, {}));
+        fail(error_kind::bad_message, "the server returned no result: " + describe_refusal(r.status, {}));
     } else if (http::is_json_type(type)) {
         form_ = form::json;
     } else if (is_event_stream_type(type)) {
@@ -99,7 +99,8 @@ void link_exchange::read_answer(const response_view& r) {
         reader_.emplace(http::sse_limits{home_.options_.max_body});
     } else {
         fail(error_kind::bad_message,
-             "the server answered with the content type \"" + rpc::printable(type, 80) + "\", which is no answer");
+             "unexpected content type \"" + rpc::printable(type, 80) +
+                 "\" in the server's response: expected application/json or text/event-stream");
     }
 }
 
@@ -108,7 +109,7 @@ void link_exchange::read_reply_to_news(const response_view& r) {
         form_ = form::refusal;
         return;
     }
-    // A stream could go on for ever, and there is nothing for us in it.
+    // An event stream could stay open forever, and its content does not matter.
     if (is_event_stream_type(r.header("content-type"))) return home_.drop(*this);
     form_ = form::ignored;
     home_.mark_settled(*this);
@@ -121,7 +122,7 @@ void link_exchange::read_resumed(const response_view& r) {
         return;
     }
     std::string why = describe_refusal(r.status, {});
-    if (r.status < 500) return fail(error_kind::stream_lost, "the stream cannot be taken up again: " + why);
+    if (r.status < 500) return fail(error_kind::stream_lost, "the event stream cannot be resumed: " + why);
     home_.pool_->cancel(std::exchange(transfer, 0));
     resume_later(why);
 }
@@ -133,7 +134,7 @@ void link_exchange::on_body(std::string_view bytes) {
     switch (form_) {
         case form::json:
             if (bytes.size() > home_.options_.max_body - body_.size()) {  // E3
-                return fail(error_kind::bad_message, "the answer is too large");
+                return fail(error_kind::bad_message, "the response is too large");
             }
             body_.append(bytes);
             break;
@@ -165,11 +166,11 @@ void link_exchange::take_events(std::string_view bytes) {
         });
 }
 
-// E3: it is skipped. If it was the answer, nothing more is to come.
+// E3: the event is skipped. If it was the response, the call fails.
 void link_exchange::take_large_event(std::string_view beginning) {
     const rpc::truncated_message seen = rpc::read_truncated(beginning);
     const bool ours = !seen.method && (!seen.id.present() || call_of(seen.id) == message.owner);
-    if (ours && !settled) return fail(error_kind::bad_message, "the answer is too large");
+    if (ours && !settled) return fail(error_kind::bad_message, "the response is too large");
     home_.take_large_message(beginning);
 }
 
@@ -178,7 +179,7 @@ void link_exchange::on_end() {
     transfer = 0;
     switch (form_) {
         case form::json: take_json(); break;
-        case form::events: stream_over("it ended"); break;
+        case form::events: stream_over("the server closed the stream"); break;
         case form::refusal: take_refusal(); break;
         case form::ignored:
         case form::nothing: break;
@@ -193,10 +194,10 @@ void link_exchange::on_failure(transfer_failure what, std::string_view why) {
     home_.open_gate(*this);
     if (settled) return home_.drop(*this);
     if (!is_question()) {
-        home_.note("a message did not reach the server: " + rpc::printable(why));
+        home_.note("could not send a message to the server: " + rpc::printable(why));
         return home_.drop(*this);
     }
-    if (form_ == form::refusal) return take_refusal();  // its status says enough
+    if (form_ == form::refusal) return take_refusal();  // the status is sufficient
     if (what == transfer_failure::malformed && !(form_ == form::events && resumable())) {
         return fail(failed_transfer(what, why));
     }
@@ -205,31 +206,32 @@ void link_exchange::on_failure(transfer_failure what, std::string_view why) {
     fail(failed_transfer(what, why));
 }
 
-// One message, or in the older era several, of which one is the answer to this request.
+// One message, or before 2026-07-28 a batch that contains the response.
 void link_exchange::take_json() {
     json::document& reader = home_.document();
     const json::value* v = reader.read(body_, {.max_depth = home_.limits_.max_depth});
     if (!v) {
-        std::string why = body_.empty() ? "there is none" : reader.error().what;
-        return fail(error_kind::bad_message, "the answer cannot be read: " + why);
+        std::string why = body_.empty() ? "empty body" : reader.error().what;
+        return fail(error_kind::bad_message, "invalid response: " + why);
     }
     if (v->is_array() && !modern) {
-        if (!home_.takes_batch(*v)) return fail(error_kind::bad_message, "the answer is a batch, which may not be");
+        if (!home_.takes_batch(*v))
+            return fail(error_kind::bad_message, "the response is a batch, which this protocol version does not allow");
         for (const json::value& each : v->items()) {
             if (now != stage::over) home_.take_message(this, rpc::classify(each));
         }
     } else if (!take_whole_message(*v)) {
         return;
     }
-    if (!settled) fail(error_kind::bad_message, "what the server sent is no answer to this request");
-    if (body_.size() > kept_capacity) reader.clear();
+    if (!settled) fail(error_kind::bad_message, "the response does not contain an answer to this request");
+    if (body_.size() > max_kept_buffer) reader.clear();
 }
 
-// False: the call has failed.
+// Returns false if the call has failed.
 bool link_exchange::take_whole_message(const json::value& v) {
     rpc::message m = rpc::classify(v);
     if (m.names_method) return true;
-    // It stands where the answer belongs: an error that has lost its id can only mean this request.
+    // An error without an id in place of the response can only refer to this request.
     if (!m.id.present() && m.kind == rpc::message_kind::response && m.error && !*m.problem) {
         fail(refused_call(status_, body_, message.owner, home_.document()));
         return false;
@@ -240,7 +242,7 @@ bool link_exchange::take_whole_message(const json::value& v) {
 
 void link_exchange::take_refusal() {
     if (is_question()) return fail(refused_call(status_, body_, message.owner, home_.document()));
-    home_.note("the server refused " + (message.method.empty() ? "an answer" : message.method) + ": " +
+    home_.note("the server rejected " + (message.method.empty() ? "a response" : message.method) + ": " +
                describe_refusal(status_, body_));
     home_.drop(*this);
 }
@@ -249,9 +251,10 @@ void link_exchange::take_refusal() {
 
 void link_exchange::stream_over(std::string_view why) {
     if (settled) return home_.drop(*this);
-    if (heard_other_) return fail(error_kind::bad_message, "the stream held an answer, but not to this request");
+    if (heard_other_)
+        return fail(error_kind::bad_message, "the event stream contained a response, but not to this request");
     if (resumable()) return resume_later(why);
-    fail(error_kind::stream_lost, "the stream of the answer was lost: " + rpc::printable(why));
+    fail(error_kind::stream_lost, "the event stream ended before the response: " + rpc::printable(why));
 }
 
 bool link_exchange::resumable() const {
@@ -259,10 +262,10 @@ bool link_exchange::resumable() const {
     return !modern && !id.empty() && is_writable_header("last-event-id", id);
 }
 
-// LHTTP-07, LHTTP-19: not before the time that the server asked for, however the stream ended.
+// LHTTP-07, LHTTP-19: not before the `retry` time of the server, however the stream ended.
 void link_exchange::resume_later(std::string_view why) {
     if (pace_.exhausted()) {
-        return fail(error_kind::stream_lost, "the stream could not be taken up again: " + rpc::printable(why));
+        return fail(error_kind::stream_lost, "the event stream could not be resumed: " + rpc::printable(why));
     }
     now = stage::pausing;
     form_ = form::nothing;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One message of ours on its way to the server, and what comes back for it.
+// One message sent to the server in a POST, and its response.
 
 #include "http/sse_reader.hpp"
 #include "http_client/http_link_outcome.hpp"
@@ -17,7 +17,7 @@ namespace keel::inline KEEL_ABI::http_client {
 
 class http_link;
 
-/// What is to be said in one POST.
+/// The message of one POST.
 struct posted_message {
     enum class kind : unsigned char { question, answer, news };
     kind what = kind::news;
@@ -28,18 +28,18 @@ struct posted_message {
     std::string name;
     header_list extra;
     std::string body;
-    std::size_t size = 0;   // of the body, also when that has gone
-    bool repeated = false;  // the server did not know the session it was sent in
+    std::size_t size = 0;   // of the body, also after the body was moved
+    bool repeated = false;  // it was sent again, because its session had expired
 };
 
-/// Kept by its link, and used again for another message when it is over.
+/// Owned by its link, which reuses it for another message.
 class link_exchange final : public transfer_user {
 public:
     enum class stage : unsigned char {
-        queued,  // until the end of the turn
-        held,    // until there is a session again
+        queued,  // sent at the end of the turn
+        held,    // until there is a new session
         sent,
-        pausing,  // its stream has ended; it is about to be taken up again
+        pausing,  // its stream has ended and will be resumed
         over,
     };
 
@@ -48,27 +48,27 @@ public:
     link_exchange& operator=(const link_exchange&) = delete;
     ~link_exchange() = default;
 
-    /// Fit for another message.
+    /// Prepares it for another message.
     void reset();
-    /// It is over: what it holds that is large is given back.
+    /// Frees large buffers after the end.
     void give_back() noexcept;
     bool is_question() const noexcept { return message.what == posted_message::kind::question; }
-    /// The server has seen something of it.
+    /// True if the server has responded.
     bool accepted() const noexcept { return has_head_ || resumed_; }
 
     posted_message message;
     stage now = stage::queued;
     transfer_pool::id transfer = 0;
     loop::timer pause = 0;
-    std::uint64_t epoch = 0;  // the session it was sent in; 0: in none
-    bool modern = false;      // as it was sent
-    bool by_stream = false;   // its answer comes on the stream of the old transport
-    bool settled = false;     // nobody waits for what comes
-    bool given_up = false;    // it is dropped at the end of the turn
-    time_point since{};       // it was sent, or settled
-    int busy = 0;             // how often it is on the stack
+    std::uint64_t epoch = 0;  // number of the session it was sent in; 0: none
+    bool modern = false;      // the era in which it was sent
+    bool by_stream = false;   // its response arrives on the SSE stream of 2024-11-05
+    bool settled = false;     // the call has its outcome
+    bool given_up = false;    // cancelled: dropped at the end of the turn
+    time_point since{};       // when it was sent or settled
+    int busy = 0;             // number of its functions on the stack
     std::list<link_exchange>::iterator place;
-    // Among those that have not begun to leave.
+    // Links of the list of unsent exchanges.
     bool counted = false;
     link_exchange* next = nullptr;
     link_exchange* previous = nullptr;
@@ -90,9 +90,9 @@ private:
     void take_events(std::string_view bytes);
     void take_large_event(std::string_view beginning);
     void take_refusal();
-    /// D2, HTTP-12, I7: in the modern era a stream cannot be taken up again, and nothing is ever sent twice by itself.
+    /// D2, HTTP-12, I7: in the modern era a stream cannot be resumed, and the library never retries a call.
     bool resumable() const;
-    /// The stream has ended, or broken, without the answer (D2).
+    /// The stream ended or failed without the response (D2).
     void stream_over(std::string_view why);
     void resume_later(std::string_view why);
     void fail(rpc::call_outcome outcome);
@@ -102,12 +102,12 @@ private:
     form form_ = form::nothing;
     bool has_head_ = false;
     bool resumed_ = false;
-    bool heard_other_ = false;  // an answer to something else
+    bool heard_other_ = false;  // a response to another request arrived
     int status_ = 0;
     std::size_t ignored_ = 0;  // bytes
     std::string body_;
     std::optional<http::sse_reader> reader_;
-    reconnect_pace pace_;
+    reconnect_backoff pace_;
 
     friend class http_link;
 };

@@ -1,5 +1,6 @@
 #include "http_client/http_link_headers.hpp"
 
+#include "http/tokens.hpp"
 #include "protocol/mirrored_headers.hpp"
 
 #include <algorithm>
@@ -11,17 +12,17 @@ namespace {
 
 constexpr std::size_t max_session_id = 4096;
 
-constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-bool same(std::string_view a, std::string_view b) noexcept {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) { return lower(x) == lower(y); });
+bool same_name(std::string_view a, std::string_view b) noexcept {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](char x, char y) { return http::lower(x) == http::lower(y); });
 }
 
 bool has(const header_list* list, std::string_view name) noexcept {
-    return list && std::any_of(list->begin(), list->end(), [&](const auto& each) { return same(each.first, name); });
+    return list &&
+           std::any_of(list->begin(), list->end(), [&](const auto& each) { return same_name(each.first, name); });
 }
 
-/// Those of the URL and those of the call, of which the latter count where both have one.
+/// The headers of the URL and of the call; those of the call take precedence.
 void add_others(header_list& to, const request_terms& terms, const header_list* extra) {
     for (const auto& each : terms.own) {
         if (!is_protocol_header(each.first) && !has(extra, each.first)) to.push_back(each);
@@ -70,27 +71,17 @@ header_list headers_of_delete(const request_terms& terms) {
 }
 
 bool is_writable_header(std::string_view name, std::string_view value) noexcept {
-    constexpr std::string_view marks = "!#$%&'*+-.^_`|~";
-    auto in_token = [&](char c) {
-        char l = lower(c);
-        return (l >= 'a' && l <= 'z') || (c >= '0' && c <= '9') || marks.find(c) != std::string_view::npos;
-    };
-    auto in_value = [](char c) {
-        auto byte = static_cast<unsigned char>(c);
-        return byte == '\t' || (byte >= 0x20 && byte != 0x7f);
-    };
-    return !name.empty() && std::all_of(name.begin(), name.end(), in_token) &&
-           std::all_of(value.begin(), value.end(), in_value);
+    return http::is_token(name) && http::is_field_text(value);
 }
 
 bool is_protocol_header(std::string_view name) noexcept {
-    static constexpr std::array<std::string_view, 13> reserved = {
+    static constexpr std::array<std::string_view, 14> reserved = {
         "accept",     "content-type", "content-length",       "content-encoding", "host",
         "connection", "mcp-method",   "mcp-protocol-version", "mcp-session-id",   "mcp-name",
-        "te",         "upgrade",      "transfer-encoding",
+        "te",         "upgrade",      "transfer-encoding",    "last-event-id",
     };
-    return same(name, "last-event-id") ||
-           std::any_of(reserved.begin(), reserved.end(), [&](std::string_view each) { return same(each, name); });
+    return std::any_of(reserved.begin(), reserved.end(),
+                       [&](std::string_view each) { return http::same_ignoring_case(name, each); });
 }
 
 bool is_session_id(std::string_view text) noexcept {
@@ -101,7 +92,7 @@ bool is_session_id(std::string_view text) noexcept {
 bool is_event_stream_type(std::string_view content_type) noexcept {
     std::string_view type = content_type.substr(0, content_type.find(';'));
     while (type.ends_with(' ') || type.ends_with('\t')) type.remove_suffix(1);
-    return same(type, "text/event-stream");
+    return http::same_ignoring_case(type, "text/event-stream");
 }
 
 }  // namespace keel::http_client

@@ -8,10 +8,10 @@ namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
-/// Somebody else has the stream, or we ask too often: that passes.
+/// Temporary rejections: timeout, another stream is open, rate limit.
 bool is_for_now(int status) noexcept { return status == 408 || status == 409 || status == 425 || status == 429; }
 
-constexpr duration long_enough = std::chrono::seconds(10);  // a stream that lasted so long was a good one
+constexpr duration long_enough = std::chrono::seconds(10);  // a stream that lasted this long counts as successful
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void link_listener::open() {
     worked_ = false;
     pace_ = {};
     if (busy_) {
-        // The reader is on the stack, because an event of the stream before led here.
+        // Called from an event of the previous stream: the reader is on the stack.
         pause_ = start_timer_after(*home_.loop_, duration::zero(), [this] {
             pause_ = 0;
             open();
@@ -39,7 +39,7 @@ task<void> link_listener::answered() {
     co_await *keep;
 }
 
-// In a turn of its own: whoever waits for it may end the link.
+// Posted, because a waiting task may end the link.
 void link_listener::tell_answered() {
     if (answered_->is_set()) return;
     home_.loop_->post([done = answered_] { done->set(); });
@@ -54,7 +54,7 @@ void link_listener::close() noexcept {
 }
 
 void link_listener::start() {
-    outgoing out;
+    transfer_request out;
     out.method = "GET";
     out.lasting = true;
     std::string_view id = reader_->last_event_id();
@@ -68,7 +68,7 @@ void link_listener::start() {
 
 void link_listener::again() {
     transfer_ = 0;
-    // One that never worked is not there; one that did is wanted for as long as the session lasts.
+    // A stream that never worked is given up; one that did is reopened as long as the session lasts.
     if (!worked_ && pace_.exhausted()) return;
     pause_ = start_timer_after(*home_.loop_, pace_.next(reader_->retry()), [this] {
         pause_ = 0;
@@ -87,15 +87,15 @@ void link_listener::on_response(const response_view& r) {
     }
     home_.pool_->cancel(std::exchange(transfer_, 0));
     if (r.status >= 500 || is_for_now(r.status)) return again();
-    if (!worked_) return;  // there is none, which is allowed
-    // Many servers say 404 where they mean 405. It tells of the session only where there was a stream before (LHTTP-11).
+    if (!worked_) return;  // the server has no such stream, which is allowed
+    // Many servers send 404 instead of 405. It means a lost session only if the stream worked before (LHTTP-11).
     if (r.status == 404 && home_.has_session()) return home_.lose_session();
     if (goes_on_) {
-        // It may not know that event any more (H16). Better to hear what comes than nothing.
+        // The server may not keep that event any more (H16). A stream from now on is better than none.
         reader_->forget_position();
         return again();
     }
-    home_.user_->on_silence("the server has closed the stream of its own messages: " + describe_refusal(r.status, {}));
+    home_.user_->on_silence("the server closed the stream for its notifications: " + describe_refusal(r.status, {}));
 }
 
 void link_listener::on_body(std::string_view bytes) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The stream on which a server of the older revisions speaks by itself.
+// The GET event stream for the server's own requests and notifications (revisions before 2026-07-28).
 
 #include "http/sse_reader.hpp"
 #include "http_client/http_link_outcome.hpp"
@@ -18,17 +18,17 @@ namespace keel::inline KEEL_ABI::http_client {
 
 class http_link;
 
-/// Opened when a session begins and taken up again whenever it ends, for as long as the session lasts. A server that has no
-/// such stream says so, and that is the end of it.
+/// Opened when a session begins, and resumed whenever it ends, as long as the session lasts. If the server rejects the first request,
+/// it has no such stream.
 class link_listener final : public transfer_user {
 public:
     explicit link_listener(http_link& home) noexcept : home_(home) {}
     ~link_listener() = default;
 
-    /// Anew, for the session there is.
+    /// Opens the stream for the current session.
     void open();
     void close() noexcept;
-    /// Waits until the server has answered to the first request for the stream, whatever it says.
+    /// Waits until the server has responded to the first request for the stream.
     task<void> answered();
     bool is_open() const noexcept { return transfer_ != 0 || pause_ != 0; }
 
@@ -46,14 +46,14 @@ private:
     transfer_pool::id transfer_ = 0;
     loop::timer pause_ = 0;
     std::optional<http::sse_reader> reader_;
-    reconnect_pace pace_;
+    reconnect_backoff pace_;
     bool worked_ = false;  // in this session
     bool reading_ = false;
-    bool goes_on_ = false;   // where the stream before stopped
-    bool busy_ = false;      // in the reader
-    std::uint64_t run_ = 0;  // how often it was opened or closed
+    bool goes_on_ = false;   // resumes where the previous stream stopped
+    bool busy_ = false;      // the reader is on the stack
+    std::uint64_t run_ = 0;  // counts open and close, to ignore events of an earlier stream
     time_point since_{};
-    std::shared_ptr<event> answered_ = std::make_shared<event>();  // shared with those who wait for it
+    std::shared_ptr<event> answered_ = std::make_shared<event>();  // shared with waiting tasks
 };
 
 }  // namespace keel::http_client

@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto usual_pause = std::chrono::milliseconds(1000);
 constexpr auto longest_back_off = std::chrono::milliseconds(30'000);
-constexpr auto longest_pause = std::chrono::hours(24 * 365);  // beyond this, time points overflow
+constexpr auto longest_pause = std::chrono::hours(24 * 365);  // longer pauses would overflow time points
 
 }  // namespace
 
@@ -56,7 +56,7 @@ rpc::call_outcome failed_transfer(transfer_failure what, std::string_view why) {
         case transfer_failure::lost: break;
         case transfer_failure::malformed: return failed_call(error_kind::bad_message, rpc::printable(why));
     }
-    return failed_call(error_kind::stream_lost, "the answer was lost: " + rpc::printable(why));
+    return failed_call(error_kind::stream_lost, "the response was lost: " + rpc::printable(why));
 }
 
 rpc::serial call_of(const rpc::request_id& id) noexcept {
@@ -69,12 +69,12 @@ rpc::serial call_of(const rpc::request_id& id) noexcept {
     return problem == std::errc() && end == text.data() + text.size() ? n : 0;
 }
 
-duration reconnect_pace::next(std::optional<std::chrono::milliseconds> asked) noexcept {
+duration reconnect_backoff::next(std::optional<std::chrono::milliseconds> asked) noexcept {
     auto base = std::min<std::chrono::milliseconds>(asked.value_or(usual_pause), longest_pause);
     auto backed_off = std::min(std::max(base, usual_pause / 4) * (1u << std::min(fruitless_, 10u)), longest_back_off);
-    // The first attempt after something came is made exactly when the server wants it.
+    // The first attempt after a successful stream uses exactly the `retry` time of the server.
     auto wait = fruitless_ == 0 ? base : std::max(base, std::chrono::milliseconds(backed_off));
-    // Now and then at once, if the server wants that, but not all the time.
+    // Very short pauses are allowed a few times, not in an endless loop.
     quick_ = base < usual_pause / 10 ? quick_ + 1 : 0;
     if (quick_ > 10) wait = std::max<std::chrono::milliseconds>(wait, usual_pause / 4);
     ++fruitless_;

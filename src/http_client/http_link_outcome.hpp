@@ -16,27 +16,27 @@ namespace keel::inline KEEL_ABI::http_client {
 
 rpc::call_outcome failed_call(error_kind kind, std::string why, int http_status = 0);
 
-/// A response that is none of 2xx: the error in its body, if that is a JSON-RPC error for this call or for none; else the
-/// status and the beginning of the body. The document is one to read with.
+/// The outcome of a response other than 2xx: the JSON-RPC error in its body, if it is for this call or has no id; else the status and
+/// the beginning of the body. `reader` is used for parsing.
 rpc::call_outcome refused_call(int status, std::string_view body, rpc::serial call, json::document& reader);
 /// "HTTP 404 Not Found: no such page", printable.
 std::string describe_refusal(int status, std::string_view body);
 
 rpc::call_outcome failed_transfer(transfer_failure what, std::string_view why);
 
-/// The call a response is for: our number, or the canonical text of it, which some servers send back. 0: none of ours.
+/// The call that a response belongs to: the id as a number, or as text, which some servers send back. 0: unknown.
 rpc::serial call_of(const rpc::request_id& id) noexcept;
 
-/// When to take up a stream again.
-class reconnect_pace {
+/// Computes the delay before a stream is resumed.
+class reconnect_backoff {
 public:
-    /// How often in a row it may bring nothing.
+    /// Maximum number of consecutive attempts without an event.
     static constexpr unsigned patience = 5;
 
-    /// Something new came.
+    /// An event arrived.
     void heard() noexcept { fruitless_ = 0; }
     bool exhausted() const noexcept { return fruitless_ >= patience; }
-    /// One more attempt: not before this time has passed. LHTTP-07: never less than what the server asks for.
+    /// The delay before the next attempt. LHTTP-07: never less than the `retry` time of the server.
     duration next(std::optional<std::chrono::milliseconds> asked) noexcept;
 
 private:

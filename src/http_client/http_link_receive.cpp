@@ -1,4 +1,4 @@
-// What the server says, wherever it says it.
+// Messages from the server, from any stream or response.
 
 #include "http_client/http_link.hpp"
 
@@ -16,10 +16,10 @@ constexpr std::size_t large_event = 64 * 1024;
 }  // namespace
 
 void http_link::take_event(link_exchange* from, const http::sse_event& e) {
-    // An event without data only names where to go on; one with another name is not for us.
+    // An event without data only carries an event id; events of other types are ignored.
     if (e.data.empty() || e.event != "message" || closed_) return;
     const json::value* v = document_.read(e.data, {.max_depth = limits_.max_depth});
-    if (!v) return note(std::string("an event that is no message: ") + document_.error().what);
+    if (!v) return note(std::string("invalid message in an event stream: ") + document_.error().what);
     if (v->is_array() && !terms_.modern) {
         if (!takes_batch(*v)) return;
         for (const json::value& each : v->items()) take_message(from, rpc::classify(each));
@@ -37,9 +37,9 @@ void http_link::take_message(link_exchange* from, const rpc::message& m) {
         link_exchange* its = at == questions_.end() ? nullptr : at->second;
         if (from && from != its) {
             from->heard_other_ = true;
-            if (its && from->modern) return note("an answer to another request stood on a request's stream");
+            if (its && from->modern) return note("a request's stream contained the response to another request");
         }
-        // One that lacks everything else counts for the peer only with our number as it was.
+        // The peer accepts an invalid response for a call only if its id is the number itself.
         if (its && (m.kind == rpc::message_kind::response || m.id.is_integer())) mark_settled(*its);
     }
     peer_->receive(m, 0);
@@ -55,10 +55,10 @@ void http_link::take_large_message(std::string_view beginning) {
     peer_->receive_too_large(beginning);
 }
 
-// E5: only one revision has them.
+// E5: only one revision supports batches.
 bool http_link::takes_batch(const json::value& v) {
     if (peer_->core().takes_batch_of(v.size())) return true;
-    note("a batch was refused");
+    note("unexpected batch from the server: rejected");
     return false;
 }
 
@@ -81,7 +81,7 @@ void http_link::note(std::string text) {
     if (user_ && reports_.take(loop_->now())) user_->on_report(text);
 }
 
-// A server ends the stream of an answer, and answers notifications; one that does neither is not waited for.
+// Drops exchanges whose stream the server does not end after the response, and notifications it does not answer.
 void http_link::sweep() {
     const time_point now = loop_->now();
     std::vector<link_exchange*> due;

@@ -1,4 +1,4 @@
-// Sessions of the older revisions: they begin with a header, and may be forgotten by the server at any time (D18).
+// HTTP sessions (revisions before 2026-07-28): they begin with a header, and may expire on the server at any time (D18).
 
 #include "http_client/http_link.hpp"
 
@@ -20,13 +20,13 @@ void http_link::take_session_id(const response_view& r) {
     terms_.session.clear();
     if (id.empty()) return;
     if (is_session_id(id)) terms_.session = id;
-    else note("the server named a session id that cannot be sent back");
+    else note("invalid Mcp-Session-Id from the server");
 }
 
 void http_link::session_opened() {
     if (terms_.modern || old_ || closed_) return;
     wants_listener_ = true;
-    // A new session is there as soon as its handshake is done: what follows in it need not wait for more.
+    // A renewed session is usable as soon as its handshake is done.
     if (renewing_) return session_renewed(true);
     if (!gate_ && !listener_.is_open()) listener_.open();
 }
@@ -36,18 +36,19 @@ task<void> http_link::listening() {
     co_await listener_.answered();
 }
 
-// The server has not taken the message, so it can be sent again: once, in a session that it knows.
+// The server did not process the message, so it is sent again, once, in a new session.
 void http_link::not_found(link_exchange& x) {
     if (x.transfer != 0) pool_->cancel(std::exchange(x.transfer, 0));
-    // The handshake of a dead session means nothing in the next one, which has its own.
+    // Responses and the handshake of an expired session are not valid in the next one.
     const bool of_this_session = x.message.what == kind::answer || x.message.method == "notifications/initialized";
     if (x.settled || of_this_session) {
-        if (x.epoch == epoch_) lose_session();  // first: what waits for it is not for a session that is dead
+        if (x.epoch == epoch_)
+            lose_session();  // before drop(), which may release held messages: they belong to the next session
         return drop(x);
     }
     if (x.message.repeated) {
         if (!x.is_question()) return drop(x);
-        return fail(x, failed_call(error_kind::session_lost, "the server forgot the session again", 404));
+        return fail(x, failed_call(error_kind::session_lost, "the session expired on the server again", 404));
     }
     if (closed_) return drop(x);
     bool current = x.epoch == epoch_;
@@ -56,26 +57,26 @@ void http_link::not_found(link_exchange& x) {
     x.epoch = 0;
     hold(x);
     if (current) lose_session();
-    else release_held();  // there is a new one already
+    else release_held();  // there is a new session already
 }
 
 void http_link::lose_session() {
     if (renewing_ || closed_) return;
-    // A server that knows none of the sessions it gives is not asked for ever: the next call may try again.
+    // A server that rejects every session it creates is not retried forever; the next call may try again.
     const bool hopeless = ++unproven_ > 2;
     renewing_ = true;
     ++epoch_;
     dead_session_ = std::exchange(terms_.session, {});
     listener_.close();
-    // What the server has not seen waits for the new session, too.
+    // Unsent messages wait for the new session, too.
     for (link_exchange& x : live_) {
         if (x.now != stage::sent || x.epoch == 0 || x.message.what == kind::answer || !untouched(x)) continue;
         pool_->cancel(std::exchange(x.transfer, 0));
         x.epoch = 0;
         hold(x);
     }
-    note("the server has forgotten the session");
-    // What it has asked in that session nobody waits for, and the next one may use the same ids.
+    note("the session has expired on the server");
+    // The server's requests of the expired session need no response, and the next session may reuse their ids.
     peer_->forget_requests("the session is lost");
     fail_calls_of_dead_sessions(true);
     if (closed_) return;
@@ -86,7 +87,7 @@ void http_link::lose_session() {
     user_->on_session_lost();
 }
 
-// Those on which the server has begun to work; or all, when those that it may not have taken have had their time.
+// Fails the calls that the server had started to process, or (`accepted_only` false) all calls of expired sessions.
 void http_link::fail_calls_of_dead_sessions(bool accepted_only) {
     std::vector<rpc::serial> lost;
     for (const link_exchange& x : live_) {
@@ -96,7 +97,7 @@ void http_link::fail_calls_of_dead_sessions(bool accepted_only) {
     for (rpc::serial call : lost) {
         auto at = questions_.find(call);
         if (at == questions_.end()) continue;
-        fail(*at->second, failed_call(error_kind::session_lost, "the server has forgotten the session"));
+        fail(*at->second, failed_call(error_kind::session_lost, "the session has expired on the server"));
     }
 }
 
@@ -105,18 +106,19 @@ void http_link::session_renewed(bool worked) {
     renewing_ = false;
     std::string dead = std::exchange(dead_session_, {});
     if (!worked) {
-        // With the old id the next message will be told again that there is no such session, and begin anew.
+        // With the old id the next message gets a 404 again, which starts another renewal.
         if (terms_.session.empty()) terms_.session = std::move(dead);
         std::vector<rpc::serial> lost;
         for (link_exchange* x : std::exchange(held_, {})) {
-            x->now = stage::sent;  // it is not in the list any more
+            x->now = stage::sent;  // no longer in held_
             if (x->is_question()) lost.push_back(x->message.owner);
             else drop(*x);
         }
         for (rpc::serial call : lost) {
             auto at = questions_.find(call);
             if (at == questions_.end()) continue;
-            fail(*at->second, failed_call(error_kind::session_lost, "the session was lost, and there is no new one"));
+            fail(*at->second,
+                 failed_call(error_kind::session_lost, "the session expired, and a new one could not be opened"));
         }
     }
     fail_calls_of_dead_sessions(false);

@@ -13,7 +13,7 @@ namespace {
 
 struct ip_address {
     std::array<unsigned char, 16> bytes{};
-    std::size_t size = 0;  // 0: it was none
+    std::size_t size = 0;  // 0: not an IP address
 };
 
 ip_address read_ip(const std::string& text) noexcept {
@@ -48,7 +48,7 @@ bool matches(const url_parts& to, std::string entry) {
         return read_number(std::string_view(entry).substr(slash + 1), bits) &&
                in_network(address, entry.substr(0, slash), bits);
     }
-    // A port, unless the colons are those of an IPv6 address.
+    // A single colon separates a port; an IPv6 address has more.
     std::string_view port;
     if (entry.starts_with('[')) {
         const std::size_t close = entry.find(']');
@@ -85,17 +85,17 @@ bool matches(const url_parts& to, std::string entry) {
 
 proxy_address proxy_address::parse(std::string_view text) {
     const auto refuse = [&](const std::string& why) {
-        return std::invalid_argument("the proxy \"" + without_secrets(text) + "\" cannot be used: " + why);
+        return std::invalid_argument("invalid proxy \"" + without_secrets(text) + "\": " + why);
     };
     const std::size_t colon = text.find("://");
-    const std::string scheme = colon == text.npos ? "http" : lower(text.substr(0, colon));
+    const std::string scheme = colon == text.npos ? "http" : to_lower(text.substr(0, colon));
     if (scheme.starts_with("socks")) throw refuse("SOCKS is not supported, only http://host:port");
     if (scheme != "http") throw refuse("only http://host:port is supported");
     url_parts parts;
     try {
         parts = url_parts::parse(colon == text.npos ? "http://" + std::string(text) : std::string(text));
     } catch (const std::invalid_argument& e) {
-        throw std::invalid_argument(std::string("the proxy cannot be used: ") + e.what());
+        throw std::invalid_argument(std::string("invalid proxy: ") + e.what());
     }
     return {.at = {parts.host, parts.port}, .authorization = parts.authorization};
 }
@@ -103,7 +103,7 @@ proxy_address proxy_address::parse(std::string_view text) {
 bool is_exempt(const url_parts& to, std::string_view no_proxy) {
     while (!no_proxy.empty()) {
         const std::size_t end = std::min(no_proxy.find_first_of(", \t"), no_proxy.size());
-        if (end > 0 && matches(to, lower(no_proxy.substr(0, end)))) return true;
+        if (end > 0 && matches(to, to_lower(no_proxy.substr(0, end)))) return true;
         no_proxy.remove_prefix(std::min(end + 1, no_proxy.size()));
     }
     return false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which proxy stands between us and a server, if any.
+// Chooses the HTTP proxy for a server, if any.
 
 #include "http_client/url_parts.hpp"
 
@@ -23,13 +23,13 @@ struct proxy_address {
 
 using environment = std::function<std::optional<std::string>(const char*)>;
 
-/// `said` decides if it is there: "" is none. Else the environment does, as curl reads it: http_proxy (in lower case only: under CGI,
-/// HTTP_PROXY is what a client sent as the header Proxy), https_proxy, all_proxy, no_proxy. A loopback address never goes through
-/// a proxy of the environment. Throws std::invalid_argument for a proxy that we cannot use.
+/// `said` takes precedence ("": no proxy). Otherwise the environment is used, as curl does: http_proxy (in lower case only: under CGI,
+/// HTTP_PROXY contains the request header Proxy), https_proxy, all_proxy, no_proxy. Loopback addresses never use a proxy of the
+/// environment. Throws std::invalid_argument for an unsupported proxy.
 std::optional<proxy_address> choose_proxy(const url_parts& to, const std::optional<std::string>& said,
                                           const environment& env);
 
-/// True when the list of no_proxy names it: "*", "example.com" and ".example.com" (both with all names below), "host:port",
+/// True if no_proxy contains it: "*", "example.com" and ".example.com" (both include subdomains), "host:port",
 /// addresses and networks as "10.0.0.0/8".
 bool is_exempt(const url_parts& to, std::string_view no_proxy);
 

@@ -39,9 +39,9 @@ void response_reader::start(request_kind kind) {
     begun_ = false;
 }
 
-// Names and values come in the same order every time: their strings fit the next ones.
+// Keeps the strings for the next response, whose headers usually have the same order and size.
 void response_reader::clear_headers() {
-    constexpr std::size_t kept = 1024;  // of a string that waits for its next use
+    constexpr std::size_t kept = 1024;  // bytes of a string that is kept for reuse
     for (std::size_t i = 0; i != headers_.size(); ++i) {
         for (std::string* each : {&headers_[i].first, &headers_[i].second}) {
             if (each->capacity() > kept) std::string().swap(*each);
@@ -101,7 +101,7 @@ response_reader::event response_reader::take_head(std::string_view& bytes) {
             if (end != 0) parse_head(bytes.substr(0, end));
             else if (state_ == state::head) kept_.assign(bytes);
         } else {
-            kept_.append(bytes.substr(0, max_head_ - before));  // a head that reached the bound was refused
+            kept_.append(bytes.substr(0, max_head_ - before));  // a head that reached the limit was rejected
             end = find_head_end(kept_);
             if (end != 0) parse_head(std::string_view(kept_).substr(0, end));
         }
@@ -116,21 +116,21 @@ response_reader::event response_reader::take_head(std::string_view& bytes) {
         bytes.remove_prefix(end - before);
         kept_.clear();
         if (status_ >= 200) return event::head;
-        spent_ += end;  // an interim response: the real one follows
+        spent_ += end;  // an interim response: the final one follows
         end_finder_ = {};
         clear_headers();
     }
     return event::more;
 }
 
-/// How long the head is, or 0 as long as its end has not come. Goes on where it stopped the last time.
+/// The length of the head, or 0 if it is incomplete. Continues where the last call stopped.
 std::size_t response_reader::find_head_end(std::string_view text) {
     const std::size_t bound = max_head_ - std::min(spent_, max_head_);
     if (bound < version.size()) {
         refuse("the head of the response is too large");
         return 0;
     }
-    // At once: whatever else speaks on that port may never send a line end.
+    // Checked immediately: a server of another protocol may never send a line end.
     const std::size_t known = std::min(text.size(), version.size());
     if (text.substr(0, known) != version.substr(0, known)) {
         refuse("not an HTTP/1 response");
@@ -141,26 +141,26 @@ std::size_t response_reader::find_head_end(std::string_view text) {
     event e = end_finder_.next(available);
     while (e == event::line) e = end_finder_.next(available);
     if (e == event::end) return end_finder_.scanned();
-    if (e == event::bare_lf) refuse("a line of the head ends with LF alone");
+    if (e == event::bare_lf) refuse("a header line ends with LF instead of CRLF");
     else if (available.size() == bound) refuse("the head of the response is too large");
     return 0;
 }
 
 bool response_reader::parse_head(std::string_view text) {
     const std::size_t line = text.find('\r');
-    if (text[line + 1] != '\n') return refuse("a line of the head contains CR");
+    if (text[line + 1] != '\n') return refuse("a header line contains a bare CR");
     if (!parse_status_line(text.substr(0, line))) return false;
     const char* at = text.data() + line + 2;
     const char* end = text.data() + text.size();
-    while (end - at > 2) {  // the empty line is left
+    while (end - at > 2) {  // until the empty line
         if (headers_.size() == max_headers) return refuse("too many headers");
-        if (*at == ' ' || *at == '\t') return refuse("a header is folded");
+        if (*at == ' ' || *at == '\t') return refuse("folded header lines are not supported");
         http::header h;
         switch (http::parse_header_line(at, end, h)) {
             case http::line_error::none: break;
-            case http::line_error::name: return refuse("a bad header");
+            case http::line_error::name: return refuse("invalid header line");
             case http::line_error::control: return refuse("a control character in a header");
-            case http::line_error::bare_cr: return refuse("a line of the head contains CR");
+            case http::line_error::bare_cr: return refuse("a header line contains a bare CR");
         }
         if (!add_header(h.name, h.value)) return false;
     }
@@ -168,16 +168,16 @@ bool response_reader::parse_head(std::string_view text) {
 }
 
 bool response_reader::parse_status_line(std::string_view line) {
-    // "HTTP/1.1 200 OK"; the reason may be missing, and many leave out the blank before it then.
+    // "HTTP/1.1 200 OK"; the reason phrase may be missing, and often the space before it, too.
     line.remove_prefix(version.size());
-    if (line.size() < 5 || !is_digit(line[0]) || line[1] != ' ') return refuse("a bad status line");
-    if (!is_digit(line[2]) || !is_digit(line[3]) || !is_digit(line[4])) return refuse("a bad status line");
-    if (line.size() > 5 && line[5] != ' ') return refuse("a bad status line");
+    if (line.size() < 5 || !is_digit(line[0]) || line[1] != ' ') return refuse("invalid status line");
+    if (!is_digit(line[2]) || !is_digit(line[3]) || !is_digit(line[4])) return refuse("invalid status line");
+    if (line.size() > 5 && line[5] != ' ') return refuse("invalid status line");
     if (!http::is_field_text(line.substr(5))) return refuse("a control character in the status line");
     minor_ = line[0] == '0' ? 0 : 1;
     status_ = (line[2] - '0') * 100 + (line[3] - '0') * 10 + (line[4] - '0');
-    if (status_ < 100) return refuse("a bad status line");
-    if (status_ == 101) return refuse("the server switches to another protocol, which nobody asked for");
+    if (status_ < 100) return refuse("invalid status line");
+    if (status_ == 101) return refuse("unexpected status 101 (Switching Protocols)");
     return true;
 }
 
@@ -196,7 +196,7 @@ bool response_reader::add_header(std::string_view sent_name, std::string_view va
 }
 
 bool response_reader::note_header(std::string_view name, std::string_view value) {
-    switch (name.size()) {  // those that matter differ in length, or nearly
+    switch (name.size()) {  // a switch by length is faster than comparing each name
         case 10:
             if (name == "connection") {
                 http::for_each_item(value, [this](std::string_view item) {
@@ -219,14 +219,15 @@ bool response_reader::note_header(std::string_view name, std::string_view value)
         case 14: return name != "content-length" || note_length(value);
         case 17:
             if (name != "transfer-encoding") return true;
-            if (has_coding_ || !http::same_ignoring_case(value, "chunked")) return refuse("an unknown transfer coding");
+            if (has_coding_ || !http::same_ignoring_case(value, "chunked"))
+                return refuse("unsupported transfer coding");
             has_coding_ = true;
             return true;
         default: return true;
     }
 }
 
-// Digits, or a list of the same digits: proxies make one header of two.
+// A number, or a list of the same number: proxies merge repeated headers.
 bool response_reader::note_length(std::string_view value) {
     bool good = true;
     std::string_view rest = value;
@@ -236,13 +237,13 @@ bool response_reader::note_length(std::string_view value) {
         std::uint64_t n = 0;
         good = !item.empty() && item.size() <= 18 && std::all_of(item.begin(), item.end(), is_digit);
         if (good) std::from_chars(item.data(), item.data() + item.size(), n);
-        if (good && has_length_ && n != length_) return refuse("two lengths that differ");
+        if (good && has_length_ && n != length_) return refuse("conflicting Content-Length values");
         length_ = n;
         has_length_ = true;
         if (comma == rest.npos) break;
         rest.remove_prefix(comma + 1);
     }
-    return good || refuse("a bad Content-Length");
+    return good || refuse("invalid Content-Length");
 }
 
 bool response_reader::decide_body() {
@@ -253,7 +254,7 @@ bool response_reader::decide_body() {
     if (kind_ == request_kind::connect && status_ < 300) {
         state_ = state::complete;
     } else if (kind_ == request_kind::head || status_ == 204 || status_ == 304) {
-        // A 204 that announces a body may be followed by it, which the next response must not be mistaken for.
+        // A 204 that announces a body may be followed by one, which must not be taken for the next response.
         if (status_ == 204 && (has_coding_ || length_ > 0)) keep_alive_ = false;
         state_ = state::complete;
     } else if (has_coding_) {
@@ -286,7 +287,7 @@ response_reader::event response_reader::take_chunked(std::string_view& bytes) {
         case http::chunk_reader::event::end: state_ = state::complete; return event::end;
         default: break;
     }
-    refuse("a bad chunk");
+    refuse("invalid chunk");
     bytes = {};
     return event::bad;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// HTTP/1.0 and 1.1 responses out of bytes, however they are cut. No I/O: whoever owns the socket feeds what it has read.
+// An incremental parser for HTTP/1.0 and 1.1 responses. No I/O: the caller feeds the bytes it has read.
 
 #include "http/chunk_reader.hpp"
 #include "http/head_parser.hpp"
@@ -15,50 +15,50 @@
 
 namespace keel::inline KEEL_ABI::http_client {
 
-/// Reads one response after the other. What two readers may understand differently is refused rather than interpreted: both
-/// lengths, two that differ, codings other than chunked, folded lines, line ends that are not CRLF, control characters.
+/// Reads a sequence of responses. Ambiguous input is rejected: Content-Length together with Transfer-Encoding, conflicting lengths,
+/// codings other than chunked, folded lines, line ends other than CRLF, control characters.
 ///
 ///     while (true) switch (reader.next(bytes)) { … }
 ///
-/// What comes out does not depend on how the bytes were cut, except that a body may come in more pieces.
+/// The events do not depend on how the input is split, except that a body may come in more pieces.
 class response_reader {
 public:
     enum class event : std::uint8_t {
-        more,  // everything was taken, and more is needed
-        head,  // status() and headers() are there. Not of 1xx.
-        body,  // piece() is some of it
-        end,   // the response is complete; what is left of the bytes does not belong to it
-        bad,   // why() says so. There is no going on.
+        more,  // all input was consumed, more is needed
+        head,  // status() and headers() are valid; not for 1xx
+        body,  // piece() is a part of the body
+        end,   // the response is complete; the remaining input does not belong to it
+        bad,   // invalid input: why() is the reason; final
     };
-    /// To which request it is the response: that decides whether there is a body.
+    /// The kind of request, which decides whether the response has a body.
     enum class request_kind : std::uint8_t { usual, head, connect };
 
     explicit response_reader(std::size_t max_head);
     response_reader(const response_reader&) = delete;
     response_reader& operator=(const response_reader&) = delete;
 
-    /// Forgets everything; the next byte is the first of a response.
+    /// Resets the reader; the next byte is the first of a response.
     void start(request_kind kind);
-    /// Takes bytes from the front of `bytes` up to the next event.
+    /// Consumes `bytes` from the front up to the next event.
     event next(std::string_view& bytes);
-    /// No more bytes will come: `end` when that is what completes the response, else `more`.
+    /// The input has ended: returns `end` if that completes the response, else `more`.
     event end_of_input() noexcept;
 
-    /// At least one byte has come.
+    /// True if at least one byte was read.
     bool begun() const noexcept { return begun_; }
-    // From event head on.
+    // Valid from event head on:
     int status() const noexcept { return status_; }
     const header_list& headers() const noexcept { return headers_; }
-    /// The connection may be used for another request once this response is complete.
+    /// True if the connection can be reused after this response.
     bool keep_alive() const noexcept { return keep_alive_; }
-    /// What the server says about how long it keeps an idle connection.
+    /// How long the server keeps an idle connection (Keep-Alive: timeout).
     std::optional<std::chrono::seconds> idle_time() const noexcept { return idle_time_; }
-    /// How much of the body is still to come, if that is known.
+    /// Remaining bytes of the body, if known.
     std::optional<std::uint64_t> left() const noexcept;
 
     std::string_view piece() const noexcept { return piece_; }
     const char* why() const noexcept { return why_; }
-    /// Bytes of input that are kept now.
+    /// Number of buffered input bytes.
     std::size_t memory() const noexcept { return kept_.size(); }
 
 private:
@@ -79,14 +79,14 @@ private:
 
     const std::size_t max_head_;
     header_list headers_;
-    header_list spare_;  // strings of earlier headers, for their memory
-    std::string kept_;   // of a head that came in pieces
+    header_list spare_;  // strings of earlier headers, kept for their memory
+    std::string kept_;   // an incomplete head
     http::chunk_reader chunks_;
     std::string_view piece_;
     const char* why_ = "";
     std::optional<std::chrono::seconds> idle_time_;
 
-    std::size_t spent_ = 0;  // bytes of 1xx before this head: together they are bounded
+    std::size_t spent_ = 0;  // bytes of 1xx heads before this one; limited together
     http::head_end_finder end_finder_;
     std::uint64_t remaining_ = 0;
     std::uint64_t length_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One HTTP request of ours and its response, over a pool of connections that are kept alive. Knows nothing of MCP.
+// HTTP requests and responses over a pool of keep-alive connections. Independent of MCP.
 
 #include <keel/loop.hpp>
 
@@ -17,35 +17,35 @@ namespace keel::inline KEEL_ABI::http_client {
 
 using header_list = std::vector<std::pair<std::string, std::string>>;
 
-struct outgoing {
+struct transfer_request {
     std::string method = "POST";
-    std::string path;     // of the URL, with its query: "/mcp"; "" is the pool's own
-    header_list headers;  // without Host, Content-Length, Connection
+    std::string path;     // path and query: "/mcp"; "": the path of the pool's URL
+    header_list headers;  // excluding Host, Content-Length, Connection
     std::string body;
-    bool lasting = false;  // a stream, which is one connection more for as long as it is open
-    bool urgent = false;   // before those that are not, and on one of a few connections beyond the bound if need be
+    bool lasting = false;  // a stream: raises the connection limit by one while it is open
+    bool urgent = false;   // sent before other requests, if necessary on one of a few connections beyond the limit
 };
 
-/// Good during the call.
+/// Valid during the callback only.
 struct response_view {
     int status = 0;
     const header_list* headers = nullptr;  // names in lower case
-    /// The first of that name; "" when there is none.
+    /// The first header with that name, or "".
     std::string_view header(std::string_view lower_case_name) const noexcept;
     bool has(std::string_view lower_case_name) const noexcept;
 };
 
 /// Why a transfer failed.
 enum class transfer_failure : unsigned char {
-    not_sent,   // no connection could be had (name, refusal, TLS, proxy, time): the server has seen nothing
-    lost,       // the connection ended or broke after the request began to leave, before its response was complete
-    malformed,  // what came is no HTTP, or too large
+    not_sent,  // connecting failed (name, refused, TLS, proxy, timeout): the server has received nothing
+    lost,      // the connection closed or failed after a part of the request was sent, before the response was complete
+    malformed,  // the response is not valid HTTP, or too large
 };
 
-/// Who hears of a transfer, on the loop. Not called from inside start or cancel, and not after on_end, on_failure or cancel.
+/// Callbacks of a transfer. Called on the loop; not from inside start or cancel, and not after on_end, on_failure or cancel.
 class transfer_user {
 public:
-    /// The status line and headers, once; not of 1xx, and not of redirections that are followed.
+    /// The status line and headers, once; not for 1xx and for redirects that are followed.
     virtual void on_response(const response_view&) = 0;
     virtual void on_body(std::string_view bytes) = 0;
     /// The response is complete.
@@ -57,50 +57,50 @@ protected:
 };
 
 struct pool_options {
-    std::string url = {};  // "http://127.0.0.1:8848/mcp"; throws std::invalid_argument when it is none
+    std::string url = {};  // "http://127.0.0.1:8848/mcp"; create() throws std::invalid_argument if it is invalid
     std::string ca_file = {};
     std::optional<std::string> proxy = {};  // see keel::url
     std::size_t max_connections = 64;
     unsigned max_redirects = 5;
     std::size_t max_head = 64 * 1024;
-    duration connect_timeout = std::chrono::seconds(30);  // name, TCP, proxy, TLS together
-    duration idle_timeout = std::chrono::seconds(4);      // an idle connection is not used again after this
+    duration connect_timeout = std::chrono::seconds(30);  // for name resolution, TCP, proxy and TLS together
+    duration idle_timeout = std::chrono::seconds(4);      // an idle connection is not reused after this
     duration write_stall = std::chrono::seconds(30);
-    /// The environment, for the proxy; getenv by default.
+    /// Reads environment variables for the proxy; std::getenv by default.
     std::function<std::optional<std::string>(const char*)> environment = {};
     std::function<void(std::string_view)> report = {};  // for the log
 };
 
-/// The connections to one server. Everything on the loop. Destroying it ends every transfer without a word.
+/// The connections to one server. Used on the loop only. Destroying it ends all transfers without callbacks.
 class transfer_pool {
 public:
-    using id = std::uint64_t;  // 0 is none
+    using id = std::uint64_t;  // 0: no transfer
 
-    /// Throws std::invalid_argument for a URL that cannot be used.
+    /// Throws std::invalid_argument if the URL or the proxy is invalid.
     static std::unique_ptr<transfer_pool> create(std::shared_ptr<loop> on, pool_options options);
     virtual ~transfer_pool() = default;
 
-    /// Never fails at once: what is wrong is told to the user later.
-    virtual id start(outgoing what, transfer_user& user) = 0;
-    /// The user hears no more. What has not begun to leave never leaves; else the connection is closed, which the server sees. An
-    /// unknown or finished one is fine.
+    /// Does not fail immediately: errors are reported by on_failure later.
+    virtual id start(transfer_request what, transfer_user& user) = 0;
+    /// Ends a transfer without further callbacks. An unsent request is not sent; otherwise the connection is closed. Ignores unknown
+    /// and finished transfers.
     virtual void cancel(id which) noexcept = 0;
-    /// True while nothing of it has been handed to the system.
+    /// True while no byte of it has been passed to the kernel.
     virtual bool unsent(id which) const noexcept = 0;
-    /// For a stream that is being read too slowly by its user: stops reading it for a while.
+    /// Backpressure: stops or resumes reading the response.
     virtual void pause(id which, bool yes) = 0;
-    /// Idle connections are closed; transfers go on.
+    /// Closes idle connections; transfers continue.
     virtual void close_idle() noexcept = 0;
 
     struct counts {
-        std::size_t connections = 0;  // open ones
+        std::size_t connections = 0;  // open connections
         std::size_t idle = 0;
         std::size_t waiting = 0;  // transfers without a connection yet
         std::size_t active = 0;
-        std::size_t opened = 0;  // connections made since the beginning
+        std::size_t opened = 0;  // connections opened so far
     };
     virtual counts count() const noexcept = 0;
-    /// "http://127.0.0.1:8848", in lower case, without a port that is the usual one.
+    /// "http://127.0.0.1:8848", in lower case, without the default port.
     virtual const std::string& origin() const noexcept = 0;
     /// The path and query of the URL.
     virtual const std::string& path() const noexcept = 0;

@@ -13,8 +13,8 @@ namespace keel::inline KEEL_ABI::http_client {
 namespace {
 
 constexpr std::size_t max_waiting = 4096;
-constexpr std::size_t for_urgent = 4;  // connections beyond the bound
-// The server's own, and those it may redirect us to: https on a few ports of the same host.
+constexpr std::size_t for_urgent = 4;  // connections beyond the limit
+// The server's own, and those of redirects: https on a few ports of the same host.
 constexpr std::size_t max_groups = 4;
 
 std::optional<std::string> from_environment(const char* name) {
@@ -40,7 +40,7 @@ pool_core::pool_core(std::shared_ptr<loop> on, pool_options options, dialer dial
 
 pool_core::~pool_core() { shut(); }
 
-/// The group of a server, made if need be. None when there are enough.
+/// The group of a server, created if necessary. Null if there are max_groups already.
 pool_core::group* pool_core::group_for(const url_parts& to) {
     for (const auto& each : groups_) {
         if (each->to.at.same_origin(to)) return each.get();
@@ -54,17 +54,17 @@ pool_core::group* pool_core::group_for(const url_parts& to) {
         }
         if (!context) context = std::make_shared<tls::tls_client_context>(options_.ca_file);
     }
-    auto made = std::make_unique<group>(endpoint(to, std::move(proxy), std::move(context)));
+    auto made = std::make_unique<group>(server_address(to, std::move(proxy), std::move(context)));
     return groups_.emplace_back(std::move(made)).get();
 }
 
-pool_core::group& pool_core::group_of(const endpoint& to) noexcept {
+pool_core::group& pool_core::group_of(const server_address& to) noexcept {
     return **std::find_if(groups_.begin(), groups_.end(), [&](const auto& each) { return &each->to == &to; });
 }
 
-// ---- what users say ----
+// ---- interface ----
 
-pool_core::id pool_core::start(outgoing what, transfer_user& user) {
+pool_core::id pool_core::start(transfer_request what, transfer_user& user) {
     const id number = ++last_;
     transfer& t = transfers_[number];
     t.number = number;
@@ -76,7 +76,7 @@ pool_core::id pool_core::start(outgoing what, transfer_user& user) {
     if (std::string wrong = check_request(t.what); !wrong.empty()) {
         fail_later(t, transfer_failure::not_sent, std::move(wrong));
     } else if (waiting() >= max_waiting) {
-        fail_later(t, transfer_failure::not_sent, "too many requests wait for a connection");
+        fail_later(t, transfer_failure::not_sent, "too many requests are waiting for a connection");
     } else {
         auto& line = groups_.front()->waiting;
         auto before = line.end();
@@ -100,7 +100,7 @@ void pool_core::cancel(id which) noexcept {
         std::erase(group_of(*t.to).waiting, &t);
     }
     erase(found);
-    // The room it leaves is for those who wait; not now, because this must not fail.
+    // A waiting transfer may use the connection slot. Posted, because this function must not fail.
     if (waiting() > 0) {
         loop_->post([weak = weak_from_this()] {
             if (auto self = weak.lock(); self && !self->shut_) self->dispatch();
@@ -164,7 +164,7 @@ transfer_pool::counts pool_core::count() const noexcept {
     return out;
 }
 
-// ---- transfers find connections ----
+// ---- assigning connections to transfers ----
 
 std::size_t pool_core::waiting() const noexcept {
     std::size_t n = 0;
@@ -180,7 +180,7 @@ std::size_t pool_core::dialing(const group& g) const noexcept {
 
 void pool_core::dispatch() {
     if (shut_) return;
-    // What a connection says while we are at it is taken up at the end, not in the middle.
+    // Not recursive: calls from callbacks of a connection are handled by the loop below.
     again_ = true;
     if (dispatching_) return;
     struct turn {
@@ -202,7 +202,7 @@ void pool_core::serve(group& g) {
         on->send(t);
     }
     if (g.waiting.empty()) return;
-    // One attempt for each that waits.
+    // One connection attempt for each waiting transfer.
     connection_owner& owner = *this;
     while (g.free.empty() && g.waiting.size() > dialing(g)) {
         const bool urgent = dialing(g) < urgent_waiting(g);
@@ -213,7 +213,7 @@ void pool_core::serve(group& g) {
     }
 }
 
-/// Connections beyond the bound are for what is urgent, also when they are free.
+/// Connections beyond the limit are reserved for urgent transfers, even if they are free.
 bool pool_core::may_begin(const transfer& t) const noexcept {
     if (t.what.urgent || t.what.lasting || connections_.size() <= usual_bound()) return true;
     const auto usual = std::count_if(connections_.begin(), connections_.end(), [](const auto& each) {
@@ -228,7 +228,7 @@ std::size_t pool_core::urgent_waiting(const group& g) noexcept {
         std::count_if(g.waiting.begin(), g.waiting.end(), [](const transfer* each) { return each->what.urgent; }));
 }
 
-/// The one that was used last: the others grow old and are closed.
+/// The most recently used one, so that the others reach their idle timeout.
 client_connection* pool_core::take_free(group& g) {
     const time_point now = g.free.empty() ? time_point() : loop_->now();
     while (!g.free.empty()) {
@@ -241,7 +241,7 @@ client_connection* pool_core::take_free(group& g) {
     return nullptr;
 }
 
-/// Closes a connection to another server that nobody uses now. False when there is none.
+/// Closes an idle connection to another server. Returns false if there is none.
 bool pool_core::make_room(const group& for_whom) noexcept {
     for (const auto& each : groups_) {
         if (each.get() == &for_whom || each->free.empty()) continue;
@@ -262,7 +262,7 @@ void pool_core::forget(client_connection& c) noexcept {
     connections_.erase(found);
 }
 
-// ---- what connections say ----
+// ---- callbacks of connections ----
 
 void pool_core::on_free(client_connection& c) {
     if (!c.used()) ++opened_;
@@ -282,7 +282,7 @@ void pool_core::on_no_connection(client_connection& c, std::string why) {
     if (shut_) return;
     forget(c);
     if (options_.report) options_.report(why);
-    // Attempts that are still under way may serve some of those who wait. Whoever came later gets an attempt of his own.
+    // Other attempts in progress may serve some waiting transfers. Transfers started after this attempt get their own.
     group& g = group_of(c.to());
     std::size_t others = dialing(g);
     while (g.waiting.size() > others && g.waiting.front()->number <= c.newest()) {
@@ -330,7 +330,7 @@ void pool_core::fail_later(transfer& t, transfer_failure what, std::string why) 
 void pool_core::tell_failures() {
     const std::vector<id> told = std::exchange(failing_, {});
     for (id each : told) {
-        auto found = transfers_.find(each);  // cancelled meanwhile, or all of them gone
+        auto found = transfers_.find(each);  // cancelled meanwhile, or the pool is shut down
         if (found == transfers_.end()) continue;
         const transfer t = std::move(found->second);
         if (t.what.lasting) --lasting_;
@@ -348,8 +348,8 @@ bool pool_core::on_redirection(transfer& t, const response_view& response) {
     group* there = nullptr;
     try {
         there = group_for(*target);
-    } catch (const std::exception& e) {  // no certificates, or a proxy that cannot be used
-        if (options_.report) options_.report("a redirection to " + target->origin() + " is not followed: " + e.what());
+    } catch (const std::exception& e) {  // no certificates, or an invalid proxy
+        if (options_.report) options_.report("redirect to " + target->origin() + " not followed: " + e.what());
     }
     if (!there) return false;
     if (&there->to != t.to && drop_credentials(t.what.headers) && options_.report) {
@@ -367,7 +367,7 @@ bool pool_core::on_redirection(transfer& t, const response_view& response) {
 
 // ---- time ----
 
-// One timer for all, and it is moved only when it would come too late.
+// One timer for all connections; restarted only if it would fire too late.
 void pool_core::on_deadline(time_point when) {
     if (when == time_point::max() || (timer_ != 0 && timer_at_ <= when)) return;
     loop_->stop_timer(timer_);
@@ -388,7 +388,7 @@ void pool_core::look_at_time() {
     on_deadline(next);
 }
 
-// ---- the face ----
+// ---- transfer_pool ----
 
 namespace {
 
@@ -397,7 +397,7 @@ public:
     explicit pool(std::shared_ptr<pool_core> core) : core_(std::move(core)) {}
     ~pool() override { core_->shut(); }
 
-    id start(outgoing what, transfer_user& user) override { return core_->start(std::move(what), user); }
+    id start(transfer_request what, transfer_user& user) override { return core_->start(std::move(what), user); }
     void cancel(id which) noexcept override { core_->cancel(which); }
     bool unsent(id which) const noexcept override { return core_->unsent(which); }
     void pause(id which, bool yes) override { core_->pause(which, yes); }

@@ -1,9 +1,9 @@
 #pragma once
 
-// The connections to one server and the transfers that wait for one.
+// The implementation of transfer_pool: connections and the transfers that wait for one.
 
 #include "http_client/client_connection.hpp"
-#include "http_client/endpoint.hpp"
+#include "http_client/server_address.hpp"
 #include "http_client/transfer.hpp"
 
 #include <cstddef>
@@ -17,10 +17,10 @@
 
 namespace keel::inline KEEL_ABI::http_client {
 
-/// With a dialer of its own, for tests.
+/// With another dialer, for tests.
 std::unique_ptr<transfer_pool> make_transfer_pool(std::shared_ptr<loop> on, pool_options options, dialer dial);
 
-/// What is behind a transfer_pool, which its user may destroy from inside a call to it.
+/// The shared state of a transfer_pool, which its user may destroy in a callback.
 class pool_core final : private connection_owner, public std::enable_shared_from_this<pool_core> {
 public:
     using id = transfer_pool::id;
@@ -28,12 +28,12 @@ public:
     pool_core(std::shared_ptr<loop> on, pool_options options, dialer dial);
     ~pool_core();
 
-    id start(outgoing what, transfer_user& user);
+    id start(transfer_request what, transfer_user& user);
     void cancel(id which) noexcept;
     bool unsent(id which) const noexcept;
     void pause(id which, bool yes);
     void close_idle() noexcept;
-    /// The end of everything, without a word.
+    /// Ends all transfers and closes all connections without callbacks.
     void shut() noexcept;
 
     transfer_pool::counts count() const noexcept;
@@ -41,12 +41,12 @@ public:
     const std::string& path() const noexcept { return path_; }
 
 private:
-    /// A server; a second one is where redirections from http to https lead to.
+    /// A server. A second group is the target of a redirect from http to https.
     struct group {
-        explicit group(endpoint e) : to(std::move(e)) {}
-        const endpoint to;
+        explicit group(server_address e) : to(std::move(e)) {}
+        const server_address to;
         std::deque<transfer*> waiting;
-        std::vector<client_connection*> free;  // the one that was used last is the last
+        std::vector<client_connection*> free;  // most recently used last
     };
 
     void on_free(client_connection&) override;
@@ -59,7 +59,7 @@ private:
     void on_redirected() override { dispatch(); }
     void on_deadline(time_point when) override;
 
-    group& group_of(const endpoint&) noexcept;
+    group& group_of(const server_address&) noexcept;
     group* group_for(const url_parts& to);
     void dispatch();
     void serve(group&);
@@ -68,7 +68,7 @@ private:
     std::size_t dialing(const group&) const noexcept;
     bool may_begin(const transfer&) const noexcept;
     static std::size_t urgent_waiting(const group&) noexcept;
-    /// Of connections: a stream that lasts has one of its own.
+    /// The connection limit: each open stream adds one.
     std::size_t usual_bound() const noexcept { return options_.max_connections + lasting_; }
     std::size_t waiting() const noexcept;
     void forget(client_connection&) noexcept;
@@ -82,10 +82,10 @@ private:
     const dialer dial_;
     std::string origin_;
     std::string path_;
-    std::vector<std::unique_ptr<group>> groups_;  // few; never removed
+    std::vector<std::unique_ptr<group>> groups_;  // at most max_groups; never removed
     std::vector<std::shared_ptr<client_connection>> connections_;
     std::unordered_map<id, transfer> transfers_;
-    std::size_t lasting_ = 0;  // of them
+    std::size_t lasting_ = 0;  // number of transfers with `lasting`
     std::vector<id> failing_;
     id last_ = 0;
     std::size_t opened_ = 0;

@@ -1,4 +1,4 @@
-// Servers that are reached by a URL.
+// The connector for keel::url.
 
 #include "client/link.hpp"
 #include "http_client/http_link.hpp"
@@ -19,12 +19,12 @@ namespace {
 class url_connector final : public client_side::connector {
 public:
     explicit url_connector(keel::url where) : where_(std::move(where)) {
-        // For people: a password or a token has no place in it.
+        // For messages: without user, password and query, which may contain secrets.
         described_ = without_user_info(where_.address);
         described_.resize(std::min(described_.size(), described_.find_first_of("?#")));
     }
 
-    // Nothing is connected yet: each request finds a connection, or fails by itself.
+    // Does not connect yet: each request opens a connection if necessary.
     task<std::unique_ptr<client_side::link>> connect(std::shared_ptr<loop> on,
                                                      client_side::link_settings how) override {
         pool_options options;
@@ -45,7 +45,7 @@ public:
 
     bool is_http() const noexcept override { return true; }
     std::string describe() const override { return described_; }
-    /// The origin. An address that is none is known by itself, until connect says what is wrong with it.
+    /// The origin. For an invalid URL, its text; connect() reports the error.
     std::string identity() const override {
         try {
             return url_parts::parse(where_.address).origin();

@@ -25,7 +25,7 @@ bool is_name_char(char c) noexcept {
 
 }  // namespace
 
-std::string lower(std::string_view text) {
+std::string to_lower(std::string_view text) {
     std::string out(text);
     for (char& c : out) c = http::lower(c);
     return out;
@@ -38,7 +38,7 @@ bool is_request_target(std::string_view text) noexcept {
 std::string basic_authorization(std::string_view user_info) {
     const std::size_t colon = std::min(user_info.find(':'), user_info.size());
     std::string pair = protocol::percent_decode(user_info.substr(0, colon));
-    // RFC 7617: the first colon is the one between them.
+    // RFC 7617: the first colon separates user and password.
     if (pair.find(':') != pair.npos) throw std::invalid_argument("a user name cannot contain a colon");
     pair += ':';
     if (colon != user_info.size()) pair += protocol::percent_decode(user_info.substr(colon + 1));
@@ -70,17 +70,17 @@ std::string without_secrets(std::string_view bad_url) {
 
 url_parts url_parts::parse(std::string_view text) {
     const auto refuse = [&](const std::string& why) {
-        return std::invalid_argument("\"" + without_secrets(text) + "\" is not a URL we can use: " + why);
+        return std::invalid_argument("invalid URL \"" + without_secrets(text) + "\": " + why);
     };
     for (char c : text) {
         if (c == ' ') throw refuse("it contains a space");
         if (c >= 0 && (c < 0x20 || c == 0x7f)) throw refuse("it contains a control character");
-        if (c < 0 || static_cast<unsigned char>(c) > 0x7f) throw refuse("what is not ASCII must be escaped");
+        if (c < 0 || static_cast<unsigned char>(c) > 0x7f) throw refuse("non-ASCII characters must be percent-encoded");
     }
     url_parts out;
     const std::size_t colon = text.find("://");
     if (colon == text.npos) throw refuse("it must begin with http:// or https://");
-    const std::string scheme = lower(text.substr(0, colon));
+    const std::string scheme = to_lower(text.substr(0, colon));
     if (scheme != "http" && scheme != "https") throw refuse("it must begin with http:// or https://");
     out.secure = scheme == "https";
     out.port = out.secure ? 443 : 80;
@@ -103,9 +103,9 @@ url_parts url_parts::parse(std::string_view text) {
     bool has_port = false;
     if (authority.starts_with('[')) {
         const std::size_t close = authority.find(']');
-        if (close == authority.npos) throw refuse("the bracket is not closed");
-        out.host = lower(authority.substr(1, close - 1));
-        if (!is_ipv6(out.host)) throw refuse("what stands in the brackets is no IPv6 address");
+        if (close == authority.npos) throw refuse("missing closing bracket");
+        out.host = to_lower(authority.substr(1, close - 1));
+        if (!is_ipv6(out.host)) throw refuse("invalid IPv6 address in the brackets");
         authority.remove_prefix(close + 1);
         if (!authority.empty() && authority.front() != ':') throw refuse("a port must follow the bracket");
         has_port = !authority.empty();
@@ -113,13 +113,13 @@ url_parts url_parts::parse(std::string_view text) {
     } else {
         const std::size_t at = authority.find(':');
         has_port = at != authority.npos;
-        out.host = lower(authority.substr(0, at));
+        out.host = to_lower(authority.substr(0, at));
         if (has_port) port = authority.substr(at + 1);
         if (port.find(':') != port.npos) throw refuse("an IPv6 address needs brackets, as in http://[::1]/");
         if (out.host.empty()) throw refuse("it has no host");
-        if (!std::all_of(out.host.begin(), out.host.end(), is_name_char)) throw refuse("its host is no host name");
+        if (!std::all_of(out.host.begin(), out.host.end(), is_name_char)) throw refuse("invalid host name");
     }
-    if (has_port && !port.empty()) {  // "http://example.com:/" is allowed, and means the usual one
+    if (has_port && !port.empty()) {  // "http://example.com:/" is allowed and means the default port
         unsigned number = 0;
         auto [stop, error] = std::from_chars(port.data(), port.data() + port.size(), number);
         if (error != std::errc() || stop != port.data() + port.size() || number == 0 || number > 65535) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of an http or https URL, checked.
+// Parses and validates http and https URLs.
 
 #include <keel/version.hpp>
 
@@ -12,17 +12,17 @@ namespace keel::inline KEEL_ABI::http_client {
 
 struct url_parts {
     bool secure = false;
-    std::string host;  // in lower case; an IPv6 address without its brackets
+    std::string host;  // in lower case; IPv6 addresses without brackets
     std::uint16_t port = 80;
     std::string target = "/";   // path and query
-    std::string authorization;  // the value of the header, from the user and password in the URL; "" when it has none
+    std::string authorization;  // header value from the user and password in the URL; "" if it has none
 
-    /// Throws std::invalid_argument with a sentence naming what is wrong. The sentence shows no password.
+    /// Throws std::invalid_argument with the reason. The message contains no password.
     static url_parts parse(std::string_view text);
 
-    /// "example.com", "[::1]:8848": without the port that is the usual one.
+    /// "example.com", "[::1]:8848": without the default port.
     std::string authority() const;
-    /// "example.com:443": with the port in any case, as CONNECT wants it.
+    /// "example.com:443": always with the port, for CONNECT.
     std::string authority_with_port() const;
     /// "https://example.com".
     std::string origin() const;
@@ -32,17 +32,17 @@ struct url_parts {
     bool is_loopback() const noexcept;
 };
 
-/// Visible ASCII only: what may stand in the first line of a request.
+/// True for visible ASCII only, as required in a request line.
 bool is_request_target(std::string_view text) noexcept;
 
-/// "Basic …", of what stands before the '@' of a URL, with its escapes. Throws std::invalid_argument for control characters.
+/// "Basic …" from the percent-encoded user info of a URL. Throws std::invalid_argument for control characters.
 std::string basic_authorization(std::string_view user_info);
 
-/// The URL for people: without the user and password.
+/// The URL without user and password, for messages.
 std::string without_user_info(std::string_view url);
-/// The same for what is no URL. A password with a '/' in it looks like a path: everything before the last '@' is left out.
+/// The same for an invalid URL. A password with '/' looks like a path, so everything before the last '@' is removed.
 std::string without_secrets(std::string_view bad_url);
 
-std::string lower(std::string_view text);
+std::string to_lower(std::string_view text);
 
 }  // namespace keel::http_client

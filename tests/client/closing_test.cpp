@@ -464,7 +464,7 @@ TEST_CASE("G4: a client whose loop ends before its own end could run leaves noth
             client_under_test t;
             t.connect(version);
             std::weak_ptr<detail::client_engine> engine = client_access::engine(*t.client);
-            std::weak_ptr<client_side::session> session = client_access::engine(*t.client)->in_use();
+            std::weak_ptr<client_side::client_session> session = client_access::engine(*t.client)->in_use();
             if (loop_first) t.loop->end();
             t.client.reset();
             t.loop->end();

@@ -224,10 +224,10 @@ TEST_CASE(
         t.advance(10s);
         CHECK(waiting.kind == error_kind::closed);
         REQUIRE(ends.size() == 1);
-        CHECK(ends[0].find("sign of life") != std::string::npos);
+        CHECK(ends[0].find("keep-alive timeout") != std::string::npos);
         CHECK(!t.client->connected());
         bool logged = false;
-        for (const std::string& each : t.log) logged = logged || each.find("sign of life") != std::string::npos;
+        for (const std::string& each : t.log) logged = logged || each.find("keep-alive timeout") != std::string::npos;
         CHECK(logged);
     }
 }

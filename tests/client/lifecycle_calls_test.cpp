@@ -100,7 +100,7 @@ TEST_CASE("D3: before connecting and after closing every call fails at once and 
         t.connect(version);
         t.run(t.client->close());
         t.client->notify("notifications/of/ours");
-        try_all(t, "not connected any more");
+        try_all(t, "no longer connected");
         CHECK(t.run(t.client->set_log_level(log_level::info)).kind == error_kind::closed);
         CHECK(t.silent());
         CHECK(t.connector->wires.size() == 1);

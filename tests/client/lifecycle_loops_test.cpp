@@ -1,8 +1,8 @@
 // Loops that end before the calls that were made on them, or for them (docs/rules/lifecycle.md, D1, G4).
 
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
-#include "client/on_worker.hpp"
-#include "client/session.hpp"
+#include "client/run_on_worker.hpp"
 #include "support/client_harness.hpp"
 #include "support/manual_loop.hpp"
 #include "support/real_loops.hpp"
@@ -187,7 +187,7 @@ TEST_CASE("D16, G4: a question for which no thread is to be had fails; its task 
     auto loop = std::make_shared<manual_loop>();
     async::worker_pool pool(1);
     auto ask = [&]() -> task<int> {
-        client_side::on_worker<int> answer(pool, loop, [] { return 1; });
+        client_side::run_on_worker<int> answer(pool, loop, [] { return 1; });
         int n = co_await answer;
         co_return n;
     };

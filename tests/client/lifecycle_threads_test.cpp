@@ -3,7 +3,7 @@
 #include "async/epoll_loop.hpp"
 #include "async/worker_pool.hpp"
 #include "client/engine.hpp"
-#include "client/on_worker.hpp"
+#include "client/run_on_worker.hpp"
 #include "support/gate.hpp"
 #include "support/manual_loop.hpp"
 #include "support/proof.hpp"
@@ -330,7 +330,7 @@ TEST_CASE(
         detail::activity line(*home);
         bool ended = false;
         auto call = [&]() -> task<int> {
-            client_side::on_worker<int> blocking(pool, home, [&] {
+            client_side::run_on_worker<int> blocking(pool, home, [&] {
                 held.pass();
                 return 1;
             });

@@ -60,7 +60,7 @@ TEST_CASE("J1: notifications that the server does not take are dropped at the bo
     t.loop->run();
     CHECK(client_access::engine(*t.client)->in_use()->peer().core().queued_bytes() < 10 * mib);
     REQUIRE_FALSE(t.log.empty());
-    CHECK(t.log.back() == "warning: the server reads too slowly; not sent: x/y");
+    CHECK(t.log.back() == "warning: notification dropped, because the output queue to the server is full: x/y");
     t.wire().resume();
     t.loop->run();
 }
@@ -73,7 +73,7 @@ TEST_CASE("D16: a notification whose parameters are no object is refused and log
     t.loop->run();
     CHECK(t.silent());
     REQUIRE(t.log.size() == 2);
-    CHECK(t.log[0] == "error: a notification to the server failed: keel: the parameters are an object");
+    CHECK(t.log[0] == "error: sending a notification failed: keel: params must be a JSON object");
     t.client->notify("x/y", json::object({{"a", 1}}));
     t.loop->run();
     CHECK(t.expect("x/y")["params"]["a"].if_int() == 1);

@@ -240,6 +240,6 @@ TEST_CASE("D3: a call that waits for somebody's connect does not connect by itse
     outcome_of_task& call = t.run(t.client->call_tool("x"));
     t.abandon(connecting);
     CHECK(connecting.text == "cancelled");
-    CHECK(call.text == "connection closed: not connected: connect() first");
+    CHECK(call.text == "connection closed: not connected: call connect() first");
     CHECK(t.connector->wires.size() == 1);
 }

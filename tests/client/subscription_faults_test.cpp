@@ -26,7 +26,7 @@ TEST_CASE("J3: a subscription to what is no URI is refused, and leaves nothing b
         t.connect(version);
         auto session = client_access::engine(*t.client)->in_use();
         outcome_of_task& o = subscribe(t, to({"a://b", "\xff"}));
-        CHECK(o.text == "exception: keel: the URI of a resource is not UTF-8");
+        CHECK(o.text == "exception: keel: invalid resource URI: not UTF-8");
         t.loop->run();
         CHECK(session->listens.empty());
         CHECK(session->subscribers.empty());

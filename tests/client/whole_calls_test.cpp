@@ -106,7 +106,7 @@ TEST_CASE("J4: a list whose pages take too much memory together is given up") {
         t.answer(t.expect("tools/list"), page);
     }
     CHECK(o.kind == error_kind::unavailable);
-    CHECK(o.text.find("ask for its pages one at a time") != std::string::npos);
+    CHECK(o.text.find("request its pages one at a time") != std::string::npos);
     CHECK(pages > 1);
     CHECK(pages < 20);
     CHECK(t.silent());

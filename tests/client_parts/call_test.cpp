@@ -89,9 +89,9 @@ TEST_CASE("a typed call gives the value, the tool's failure, or says what was ex
     CHECK(typed<std::string>(tool_result("7")) == R"("7")");
     CHECK(typed<sum>(tool_result::failure("no such row")) == "failed: no such row");
     CHECK(typed<sum>(tool_result("seven")) ==
-          "bad message: the tool's result is not what was expected: result: expected object, found string");
+          "bad message: the tool's result does not have the expected type: result: expected object, found string");
     CHECK(typed<sum>(structured(json::object({{"total", "x"}}), "")) ==
-          "bad message: the tool's result is not what was expected: result.total: expected integer, found string");
+          "bad message: the tool's result does not have the expected type: result.total: expected integer, found string");
 }
 
 TEST_CASE("the failure of a tool carries its whole result, and a text even if the tool gave none") {
@@ -103,7 +103,7 @@ TEST_CASE("the failure of a tool carries its whole result, and a text even if th
     CHECK(e.result().structured == json::value(7));
     tool_result silent;
     silent.is_error = true;
-    CHECK(std::string(tool_failed(silent).what()) == "the tool has failed and does not say why");
+    CHECK(std::string(tool_failed(silent).what()) == "the tool reported an error without a text");
 }
 
 TEST_CASE("VER-16 which era a server speaks is remembered until it is forgotten") {

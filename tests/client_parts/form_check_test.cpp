@@ -90,7 +90,7 @@ TEST_CASE("ELI-18 an answer that does not fit its form is found, with the place"
     CHECK(fitted(R"({"type":"object","properties":{"x":{"type":"string"}},"required":["x"]})", "{}") ==
           "wrong: values.x: required");
     CHECK(fitted(R"({"type":"object","properties":{}})", "[]") ==
-          "wrong: the values of a form are an object, found array");
+          "wrong: form values must be an object, found array");
 }
 
 TEST_CASE("ELI-18 what no answer may hold is refused in fields that the form does not describe, too") {
@@ -109,9 +109,9 @@ TEST_CASE("ELI-18 a form may name any dialect, being the same in all of them") {
 
 TEST_CASE("a form that cannot be used says so") {
     CHECK(fitted(R"({"type":"object","properties":{"x":{"$ref":"https://example.com/a.json"}}})", R"({"x":1})")
-              .starts_with("wrong: the form cannot be used: "));
+              .starts_with("wrong: invalid form schema: "));
     CHECK(fitted(R"({"type":"object","properties":{"x":{"type":"nonsense","default":1}}})", "{}")
-              .starts_with("wrong: the form cannot be used: "));
+              .starts_with("wrong: invalid form schema: "));
 }
 
 TEST_CASE("an answer that was declined or cancelled has no values") {
@@ -129,9 +129,9 @@ TEST_CASE("SAM-03 tools that were not declared are refused, even an empty list o
     for (revision r : {revision::r2025_11_25, revision::r2026_07_28}) {
         CHECK(sampled(r, false, head + "}") == "");
         CHECK(sampled(r, false, head + R"(,"tools":[]})") ==
-              R"("tools" is there, but sampling.tools was not declared)");
+              R"("tools" is present, but the client did not declare sampling.tools)");
         CHECK(sampled(r, false, head + R"(,"toolChoice":{"mode":"none"}})") ==
-              R"("toolChoice" is there, but sampling.tools was not declared)");
+              R"("toolChoice" is present, but the client did not declare sampling.tools)");
         CHECK(sampled(r, true, head + R"(,"tools":[{"name":"t","inputSchema":{"type":"object"}}]})") == "");
     }
 }
@@ -156,7 +156,7 @@ TEST_CASE("SAM-04 SAM-05 a conversation whose tool results are mixed or missing 
     };
     CHECK(conversation(R"(,{"role":"user","content":)" + result + "}") == "");
     CHECK(conversation(R"(,{"role":"user","content":[)" + result + "," + text + "]}") ==
-          "the conversation cannot be sampled: message 2: a message with tool results must contain nothing else");
+          "invalid sampling request: message 2: a message with tool results must contain nothing else");
     CHECK(conversation(R"(,{"role":"user","content":)" + text + "}") != "");
     CHECK(conversation("") != "");
 }

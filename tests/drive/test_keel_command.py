@@ -304,7 +304,7 @@ class CommandLine(CommandTest):
         """--connect-timeout applies only while connecting."""
         silent = ("--", "sh", "-c", "while read -r line; do :; done")
         done = self.ends(keel("ping", "--protocol", "legacy", "--connect-timeout", "100ms", *silent), 5)
-        self.assertIn("did not introduce itself in time", done.err)
+        self.assertIn("did not complete the handshake within the connect timeout", done.err)
         self.ends(keel("ping", "--timeout", "1h", "--protocol", "legacy", "--connect-timeout", "100ms", *silent), 5)
         self.ends(keel("call", "sleep", "ms=300", "--connect-timeout", "60s", *demo()), 0)
 

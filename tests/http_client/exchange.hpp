@@ -120,15 +120,15 @@ public:
     std::function<void(script&)> prepare;
     std::unique_ptr<http_client::transfer_pool> pool;
 
-    static http_client::outgoing post(std::string body = "{}") {
+    static http_client::transfer_request post(std::string body = "{}") {
         return {.path = {}, .headers = {}, .body = std::move(body)};
     }
-    static http_client::outgoing get(std::string path = {}) {
+    static http_client::transfer_request get(std::string path = {}) {
         return {.method = "GET", .path = std::move(path), .headers = {}, .body = {}};
     }
 
     /// Starts, and runs what can run.
-    http_client::transfer_pool::id start(heard& user, http_client::outgoing what = post()) {
+    http_client::transfer_pool::id start(heard& user, http_client::transfer_request what = post()) {
         auto id = pool->start(std::move(what), user);
         loop->run();
         return id;

@@ -198,7 +198,7 @@ TEST_CASE("an attempt to connect that fails is one failure for each that waited 
     x.dial_failure = "refused";
     x.let_one_dial_go_on();
     CHECK(a.outcome == "not_sent");
-    CHECK(a.why == "no connection to http://127.0.0.1:8848: refused");
+    CHECK(a.why == "cannot connect to http://127.0.0.1:8848: refused");
     CHECK(b.outcome.empty());
     x.dial_failure.clear();
     x.let_one_dial_go_on();
@@ -240,7 +240,7 @@ TEST_CASE("no connection in time is not_sent") {
     CHECK(h.outcome.empty());
     x.loop->advance(1ms);
     CHECK(h.outcome == "not_sent");
-    CHECK(h.why == "no connection to http://127.0.0.1:8848: not within 30 s");
+    CHECK(h.why == "cannot connect to http://127.0.0.1:8848: timed out after 30 s");
     CHECK(x.held.empty());  // the attempt was dropped
 }
 

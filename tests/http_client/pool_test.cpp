@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 TEST_CASE("a request is one write, and its response is read out of one read") {
     exchange x;
     heard h;
-    http_client::outgoing what = exchange::post(R"({"a":1})");
+    http_client::transfer_request what = exchange::post(R"({"a":1})");
     what.headers = {{"Content-Type", "application/json"}, {"X-One", "1"}};
     x.start(h, std::move(what));
     REQUIRE(x.wires.size() == 1);
@@ -225,13 +225,13 @@ TEST_CASE("a server that takes nothing for too long has lost the request") {
     CHECK(h.outcome.empty());
     x.loop->advance(1ms);
     CHECK(h.outcome == "lost");
-    CHECK(h.why == "the server took nothing of the request for 30 s");
+    CHECK(h.why == "the server read nothing of the request for 30 s");
     CHECK(x.wires[0]->closed());
 }
 
 TEST_CASE("what cannot be sent is said later, and nothing leaves") {
     exchange x;
-    http_client::outgoing what = exchange::post();
+    http_client::transfer_request what = exchange::post();
     SUBCASE("a header that ends its line") { what.headers = {{"X", "a\r\nEvil: 1"}}; }
     SUBCASE("a NUL in a header") { what.headers = {{"X", std::string("a\0b", 3)}}; }
     SUBCASE("a name that is none") { what.headers = {{"X Y", "a"}}; }
@@ -256,7 +256,7 @@ TEST_CASE("what cannot be sent is said later, and nothing leaves") {
 TEST_CASE("HEAD, GET and DELETE have no length; the path may be another one") {
     exchange x;
     heard h;
-    http_client::outgoing what = exchange::get("/other?x=1");
+    http_client::transfer_request what = exchange::get("/other?x=1");
     what.method = "HEAD";
     x.start(h, std::move(what));
     CHECK(x.wires[0]->take_output() == "HEAD /other?x=1 HTTP/1.1\r\nHost: 127.0.0.1:8848\r\n\r\n");
@@ -281,7 +281,7 @@ TEST_CASE("the user and password of the URL become a header, unless there is one
           "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Basic dXMgZXI6cGE6c3M=\r\n\r\n");
     x.feed(0, exchange::ok());
     heard other;
-    http_client::outgoing what = exchange::get();
+    http_client::transfer_request what = exchange::get();
     what.headers = {{"authorization", "Bearer x"}};
     x.start(other, std::move(what));
     CHECK(x.wires[0]->take_output() == "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nauthorization: Bearer x\r\n\r\n");
@@ -306,7 +306,7 @@ TEST_CASE("streams that last do not use up the connections") {
     std::vector<std::unique_ptr<heard>> streams;
     for (int i = 0; i != 5; ++i) {
         streams.push_back(std::make_unique<heard>());
-        http_client::outgoing what = exchange::post("listen");
+        http_client::transfer_request what = exchange::post("listen");
         what.lasting = true;
         x.start(*streams.back(), std::move(what));
     }
@@ -334,7 +334,7 @@ TEST_CASE("what is urgent gets a connection though all are taken, a few at the m
     heard usual[2];
     heard urgent[6];
     auto in_a_hurry = [](std::string body) {
-        http_client::outgoing what = exchange::post(std::move(body));
+        http_client::transfer_request what = exchange::post(std::move(body));
         what.urgent = true;
         return what;
     };
@@ -366,7 +366,7 @@ TEST_CASE("connections beyond the bound stay there for what is urgent") {
     std::vector<std::unique_ptr<heard>> usual;
     auto start = [&](bool urgent) -> heard& {
         usual.push_back(std::make_unique<heard>());
-        http_client::outgoing what = exchange::post("x");
+        http_client::transfer_request what = exchange::post("x");
         what.urgent = urgent;
         x.start(*usual.back(), std::move(what));
         return *usual.back();

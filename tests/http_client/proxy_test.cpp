@@ -47,7 +47,7 @@ TEST_CASE("https through a proxy: a tunnel, and TLS in it") {
     }
     SUBCASE("it refuses") {
         x.feed(0, "HTTP/1.1 403 Forbidden\r\n\r\n");
-        CHECK(h.why.ends_with("the proxy refuses, with status 403"));
+        CHECK(h.why.ends_with("the proxy refused the connection with status 403"));
     }
     SUBCASE("it wants another password") {
         x.feed(0, "HTTP/1.1 407 No\r\n\r\n");
@@ -64,7 +64,7 @@ TEST_CASE("https through a proxy: a tunnel, and TLS in it") {
     }
     x.loop->run();
     CHECK(h.outcome == "not_sent");
-    CHECK(h.why.starts_with("no connection to https://example.com through the proxy proxy.local:3128: "));
+    CHECK(h.why.starts_with("cannot connect to https://example.com through the proxy proxy.local:3128: "));
     CHECK(h.why.find("dTpw") == std::string::npos);
     CHECK(x.wires[0]->closed());
     CHECK(x.pool->count().connections == 0);

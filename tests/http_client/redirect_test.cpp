@@ -18,7 +18,7 @@ TEST_CASE("307 and 308 are followed with method and body, on the same connection
     for (int status : {307, 308}) {
         exchange x;
         heard h;
-        http_client::outgoing what = exchange::post("body");
+        http_client::transfer_request what = exchange::post("body");
         what.headers = {{"Authorization", "Bearer x"}};
         auto id = x.start(h, std::move(what));
         x.wires[0]->take_output();
@@ -186,7 +186,7 @@ TEST_CASE("a redirected transfer fails once, like any other") {
 TEST_CASE("from http to https of the same host: another connection, and no credentials") {
     exchange x({.url = "http://user:secret@example.com/mcp"});
     heard h;
-    http_client::outgoing what = exchange::post("body");
+    http_client::transfer_request what = exchange::post("body");
     what.headers = {{"Cookie", "a=b"}, {"Accept", "x"}};
     x.start(h, std::move(what));
     CHECK(x.wires[0]->output().find("Authorization: Basic ") != std::string::npos);

@@ -298,7 +298,7 @@ TEST_CASE("from http to https of the same host, with the whole way") {
     w.options.ca_file = files.certificate_chain;
     w.open("http://localhost:" + plain.port() + "/mcp");
     heard h;
-    http_client::outgoing what = exchange::get();
+    http_client::transfer_request what = exchange::get();
     what.headers = {{"Authorization", "Bearer secret"}, {"Accept", "x"}};
     w.pool->start(std::move(what), h);
     w.finish(h);

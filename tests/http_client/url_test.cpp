@@ -63,7 +63,7 @@ TEST_CASE("URLs are taken apart") {
 }
 
 TEST_CASE("what is no URL is refused with the reason, and without the password") {
-    CHECK(why_not("ftp://a/") == "\"ftp://a/\" is not a URL we can use: it must begin with http:// or https://");
+    CHECK(why_not("ftp://a/") == "invalid URL \"ftp://a/\": it must begin with http:// or https://");
     for (std::string_view bad : {"",
                                  "example.com",
                                  "/mcp",

@@ -408,7 +408,7 @@ TEST_CASE("HTTP-07: what a server says to a notification matters only when it re
     CHECK(t.reports.empty());
     t.on->reply(notify(), 400, "text/plain", "no");
     REQUIRE(t.reports.size() == 1);
-    CHECK(t.reports[0] == "the server refused notifications/x: HTTP 400 Bad Request: no");
+    CHECK(t.reports[0] == "the server rejected notifications/x: HTTP 400 Bad Request: no");
     t.on->fail(notify(), transfer_failure::not_sent, "refused");
     CHECK(t.reports.size() == 2);
     // A stream would never end.

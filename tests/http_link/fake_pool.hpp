@@ -19,7 +19,7 @@ namespace keel::test {
 /// One HTTP request that the link has made.
 struct seen_request {
     http_client::transfer_pool::id number = 0;
-    http_client::outgoing what;
+    http_client::transfer_request what;
     http_client::transfer_user* user = nullptr;  // null when it is over
     bool left = true;                            // something of it was handed to the system
     bool cancelled = false;
@@ -129,7 +129,7 @@ public:
         for (auto& each : wire_->requests) each->user = nullptr;
     }
 
-    id start(http_client::outgoing what, http_client::transfer_user& user) override {
+    id start(http_client::transfer_request what, http_client::transfer_user& user) override {
         auto made = std::make_shared<seen_request>();
         made->number = wire_->requests.size() + 1;
         made->what = std::move(what);

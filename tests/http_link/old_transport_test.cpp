@@ -1,6 +1,6 @@
 // The transport of 2024-11-05: one stream, and an address to post to.
 
-#include "http_client/old_sse.hpp"
+#include "http_client/legacy_sse.hpp"
 #include "link_under_test.hpp"
 
 using namespace keel;

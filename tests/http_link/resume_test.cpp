@@ -195,7 +195,7 @@ TEST_CASE("a batch on a stream of 2025-03-26 is read message by message") {
 }
 
 TEST_CASE("LHTTP-07: at most ten pauses in a row are none, and one that is longer lets it begin anew") {
-    http_client::reconnect_pace pace;
+    http_client::reconnect_backoff pace;
     auto next = [&](std::chrono::milliseconds asked) {
         pace.heard();
         return pace.next(asked);

@@ -4,9 +4,9 @@
 // is closed and the census must be what it was: no call waits, no timer, no step, no object is left. Every message that the client
 // has written must be one the official schema of the revision spoken allows (client_check.hpp).
 
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
 #include "client/link.hpp"
-#include "client/session.hpp"
 #include "rpc/connection_io.hpp"
 #include "support/client_check.hpp"
 #include "support/manual_loop.hpp"

@@ -1,16 +1,16 @@
-// Subscriptions: one stream for each in 2026-07-28, a request for each resource before.
+// Subscriptions: one listen request each in 2026-07-28, one subscribe request per resource before.
 
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
-#include "client/session.hpp"
 #include "client/subscription_state.hpp"
 
 namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 
-using client_side::listening;
+using client_side::listen_request;
 using client_side::subscription_state;
 
 constexpr std::size_t most_subscriptions = 1024;  // of one connection
@@ -28,9 +28,9 @@ std::string filter_of(const subscription_request& what) {
     return R"("notifications":)" + json::to_string(filter);
 }
 
-/// Runs as long as the subscription; ends it with what has ended the request.
-task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<listening> l, std::string members,
-                      std::string meta, std::vector<std::pair<std::string, std::string>> headers) {
+/// The listen request. It runs as long as the subscription, and its outcome ends the subscription.
+task<void> run_listen(std::shared_ptr<client_side::client_session> s, std::shared_ptr<listen_request> l,
+                      std::string members, std::string meta, std::vector<std::pair<std::string, std::string>> headers) {
     rpc::peer::call_options_with_progress how;
     how.idle = duration::max();
     how.total = duration::max();
@@ -42,7 +42,7 @@ task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<l
         rpc::call_params params{members, meta};
         co_await rpc::peer::ask_text(s->shared_peer(), "subscriptions/listen", params, how);
         if (!l->acknowledged) {
-            throw keel::error(error_kind::bad_message, "the subscription was ended before it was acknowledged");
+            throw keel::error(error_kind::bad_message, "the server ended the subscription before acknowledging it");
         }
         l->state->finish(subscription_end::ended);
     } catch (const cancelled&) {
@@ -51,9 +51,9 @@ task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<l
         if (e.kind() == error_kind::cancelled && l->acknowledged) {
             l->state->finish(subscription_end::ended);
         } else {
-            // To the caller that kind means that it has given up itself; this is the server's doing.
+            // For the caller, error_kind::cancelled means its own cancellation; here the server ended the request.
             if (!l->acknowledged && e.kind() == error_kind::cancelled) {
-                keel::error why(error_kind::unavailable, "the server has ended the subscription at once");
+                keel::error why(error_kind::unavailable, "the server ended the subscription immediately");
                 l->failure = std::make_exception_ptr(why);
             } else if (!l->acknowledged) {
                 l->failure = std::current_exception();
@@ -63,21 +63,21 @@ task<void> run_listen(std::shared_ptr<client_side::session> s, std::shared_ptr<l
     }
 }
 
-task<void> await_answer(std::shared_ptr<listening> l) { co_await l->answered; }
+task<void> await_answer(std::shared_ptr<listen_request> l) { co_await l->answered; }
 
 }  // namespace
 
 task<subscription> client_engine::subscribe(subscription_request what, call_options how) {
     auto self = shared_from_this();
     if (!what.tools && !what.prompts && !what.resources && what.uris.empty()) {
-        throw std::invalid_argument("keel: a subscription to nothing");
+        throw std::invalid_argument("keel: empty subscription request: set tools, prompts, resources or uris");
     }
     for (const std::string& each : what.uris) {
-        if (!json::is_utf8(each)) throw std::invalid_argument("keel: the URI of a resource is not UTF-8");
+        if (!json::is_utf8(each)) throw std::invalid_argument("keel: invalid resource URI: not UTF-8");
     }
     session_ptr s = co_await ready();
     if (s->listens.size() + s->subscribers.size() >= most_subscriptions) {
-        throw keel::error(error_kind::unavailable, "too many subscriptions on one connection");
+        throw keel::error(error_kind::unavailable, "too many subscriptions on one connection (at most 1024)");
     }
     if (s->modern()) co_return co_await listen(std::move(s), std::move(what), std::move(how));
     co_return co_await subscribe_each(std::move(s), std::move(what), std::move(how));
@@ -87,11 +87,11 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
     std::string filter = filter_of(what);
     std::string meta = s->meta();
     append_meta(meta, how.meta);
-    auto l = std::make_shared<listening>(*on);
+    auto l = std::make_shared<listen_request>(*on);
     l->state = std::make_shared<subscription_state>();
     s->listens.push_back(l);
-    std::weak_ptr<listening> weak = l;
-    // Dropped by its user, on whatever thread.
+    std::weak_ptr<listen_request> weak = l;
+    // The user may drop the subscription on any thread.
     l->state->set_on_stop([weak, home = on] {
         home->post([weak] {
             if (auto held = weak.lock()) held->line.stop();
@@ -99,19 +99,19 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
     });
     start(l->line, run_listen(s, l, std::move(filter), std::move(meta), std::move(how.headers)),
           [s, l](outcome<void> o) {
-              if (o.index() == 0) {  // no memory, say
+              if (o.index() == 0) {  // for example out of memory
                   if (!l->acknowledged) l->failure = std::get<0>(o);
-                  l->state->finish(subscription_end::lost, "the subscription has failed");
+                  l->state->finish(subscription_end::lost, "the subscription failed");
               }
               s->listens.remove(l);
               l->answered.set();
           });
-    subscription made(l->state);  // from here on, leaving without it ends it
+    subscription made(l->state);  // an exception from here on ends the subscription
     const duration bound = how.idle == duration::zero() ? options.limits.request_idle : how.idle;
     bool answered = co_await async::completes_within(bound, await_answer(l));
     if (l->failure) std::rethrow_exception(l->failure);
     if (!answered) {
-        throw keel::error(error_kind::timed_out, "the server has not acknowledged the subscription in time");
+        throw keel::error(error_kind::timed_out, "the server did not acknowledge the subscription within the timeout");
     }
     co_return made;
 }
@@ -130,13 +130,13 @@ task<subscription> client_engine::subscribe_each(session_ptr s, subscription_req
 
     auto state = std::make_shared<subscription_state>();
     state->set_agreed(agreed);
-    client_side::session::legacy_subscriber entry;
+    client_side::client_session::legacy_subscriber entry;
     entry.state = state;
     entry.wants = agreed;
     s->subscribers.push_back(std::move(entry));
     for (const std::string& uri : agreed.uris) ++s->subscribed_uris[uri];
     std::weak_ptr<client_engine> engine = weak_from_this();
-    std::weak_ptr<session> weak = s;
+    std::weak_ptr<client_session> weak = s;
     state->set_on_stop([engine, weak, home = on, raw = state.get()] {
         home->post([engine, weak, raw] {
             auto self = engine.lock();
@@ -144,14 +144,14 @@ task<subscription> client_engine::subscribe_each(session_ptr s, subscription_req
             if (self && held) self->drop_subscriber(held, raw);
         });
     });
-    subscription made(state);  // leaving without it gives everything back
+    subscription made(state);  // an exception from here on unsubscribes
     for (const std::string& uri : agreed.uris) {
         if (s->granted_uris.contains(uri)) continue;
         outgoing_call subscribe;
         subscribe.method = "resources/subscribe";
         subscribe.members = R"("uri":)" + json::to_string(uri);
         subscribe.how = how;
-        // Until it has said no it may have said yes, whether or not we are there to hear it.
+        // Until the server has rejected it, the subscription may exist, even if this task is cancelled before the response.
         s->asked_uris.insert(uri);
         auto answered = [&] {
             if (auto asked = s->asked_uris.find(uri); asked != s->asked_uris.end()) s->asked_uris.erase(asked);
@@ -190,7 +190,7 @@ void client_engine::drop_subscriber(session_ptr s, const subscription_state* whi
 task<void> client_engine::unsubscribe(session_ptr s, std::vector<std::string> uris) {
     auto self = shared_from_this();
     for (const std::string& uri : uris) {
-        if (s->subscribed_uris.contains(uri)) continue;  // wanted again meanwhile
+        if (s->subscribed_uris.contains(uri)) continue;  // subscribed again meanwhile
         outgoing_call what;
         what.method = "resources/unsubscribe";
         what.members = R"("uri":)" + json::to_string(uri);

@@ -1,4 +1,4 @@
-// Byte streams to a server: children, sockets, and a server in this process.
+// Links over byte streams: child processes, sockets, and a server in this process.
 
 #include "async/timeout.hpp"
 #include "client/engine.hpp"
@@ -34,8 +34,8 @@ private:
     std::unique_ptr<connection> wire_;
 };
 
-// What a child wrote before it ended is in its pipe, and read within a turn or two.
-constexpr duration time_for_last_words = std::chrono::milliseconds(100);
+// Time to read what an exited child has left in its pipe.
+constexpr duration time_to_drain = std::chrono::milliseconds(100);
 
 class unix_connector final : public connector {
 public:
@@ -67,18 +67,18 @@ private:
 
 class child_link final : public wire_link {
 public:
-    /// What is known of the child, shared with its keeper, which may end later.
+    /// The state of the child process, shared with the exit callback, which may outlive the link.
     struct fate {
         event ended;
         std::optional<child_end> how;
         std::weak_ptr<rpc::peer> peer;
 
-        /// Something that the child has started may hold its pipes for ever: the end of the process is the end all the same.
+        /// A grandchild may keep the pipes open. The connection ends with the child process nevertheless.
         void end_peer_soon() {
             auto p = peer.lock();
             if (!p || p->closed()) return;
-            start_timer_after(p->loop(), time_for_last_words, [weak = peer] {
-                if (auto held = weak.lock(); held && !held->closed()) held->fail("the process has ended");
+            start_timer_after(p->loop(), time_to_drain, [weak = peer] {
+                if (auto held = weak.lock(); held && !held->closed()) held->fail("the process has exited");
             });
         }
     };
@@ -98,7 +98,7 @@ public:
             constexpr std::size_t most = 1000;
             while (!last.empty() && (last.back() == '\n' || last.back() == '\r')) last.remove_suffix(1);
             if (last.size() > most) last.remove_prefix(last.size() - most);
-            text += "; its last words: " + rpc::printable(last, most);
+            text += "; stderr: " + rpc::printable(last, most);
         }
         return text;
     }
@@ -133,7 +133,7 @@ public:
         for (const std::string& each : what_.arguments) text += " " + each;
         return text;
     }
-    /// Everything that makes it the child it is. What its environment says may be a secret: only its sum is told.
+    /// Command, arguments, directory and environment. The environment may contain secrets, so only its hash is included.
     std::string identity() const override {
         std::string text = "child";
         auto add = [&](std::string_view part) {
@@ -147,10 +147,10 @@ public:
             add(what_.directory);
         }
         if (what_.environment.empty()) return text;
-        std::uint64_t sum = 14695981039346656037u;  // FNV-1a: the same in every run
+        std::uint64_t sum = 14695981039346656037u;  // FNV-1a: stable across runs
         auto mix = [&](std::string_view part) {
             for (char c : part) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211u;
-            sum = (sum ^ 0x100u) * 1099511628211u;  // no byte: where one ends and the next begins
+            sum = (sum ^ 0x100u) * 1099511628211u;  // not a byte value: separates the parts
         };
         for (const auto& [name, value] : what_.environment) {
             mix(name);
@@ -163,7 +163,7 @@ private:
     const child_process what_;
 };
 
-// A server in this process does its work on our loop: what its handlers still clean up would be lost if that ended.
+// A server in this process runs on the same loop: the link waits for its cleanup, which would be lost if the loop ended first.
 class served_link final : public wire_link {
 public:
     served_link(std::unique_ptr<connection> wire, std::shared_ptr<event> end, duration bound) noexcept
@@ -175,7 +175,7 @@ public:
     }
 
 private:
-    std::shared_ptr<event> end_;  // of the server's side
+    std::shared_ptr<event> end_;  // of the server's session
     duration bound_;
 };
 
@@ -186,14 +186,14 @@ public:
         auto [ours, theirs] = memory_pair(*on, *on);
         auto end = std::make_shared<event>();
         server_.serve(on, std::move(theirs), [end] { end->set(); });
-        // The server has the same bounds, unless it was told otherwise: it comes to its end first.
+        // The server has the same limits by default, so it ends first.
         duration grace = how.limits.cleanup_grace;
         duration last = how.limits.final_write;
         duration bound = grace > duration::max() - last ? duration::max() : grace + last;
         co_return std::make_unique<served_link>(std::move(ours), std::move(end), bound);
     }
     std::string describe() const override { return "in this process: " + server_.name; }
-    /// Several servers may have the same name.
+    /// With the address, because several servers may have the same name.
     std::string identity() const override {
         return describe() + " (" + std::to_string(reinterpret_cast<std::uintptr_t>(server_.address)) + ")";
     }
@@ -209,7 +209,7 @@ private:
 namespace detail {
 
 url url_of_text(std::string_view text) {
-    // A scheme may be written in capitals; whoever reads the rest of the URL says what is wrong with that.
+    // The scheme is case-insensitive. The rest of the URL is checked when it is parsed.
     std::string_view scheme = text.substr(0, text.find("://"));
     auto is = [&](std::string_view name) {
         return std::equal(scheme.begin(), scheme.end(), name.begin(), name.end(),

@@ -1,6 +1,6 @@
 #pragma once
 
-// One connection of a client: which revision is spoken on it, and who hears what comes.
+// One connection of a client: its protocol version, its subscriptions and its end.
 
 #include "client/link.hpp"
 #include "protocol/revision.hpp"
@@ -26,71 +26,71 @@ namespace keel::inline KEEL_ABI::client_side {
 
 class subscription_state;
 
-/// A listen request that is open (2026-07-28).
-struct listening {
-    explicit listening(loop& on) : line(on) {}
+/// An open subscriptions/listen request (2026-07-28).
+struct listen_request {
+    explicit listen_request(loop& on) : line(on) {}
     detail::activity line;
     std::shared_ptr<subscription_state> state;
     rpc::serial call = 0;
-    event answered;  // acknowledged, or failed
+    event answered;  // acknowledged or failed
     bool acknowledged = false;
     std::exception_ptr failure;
 };
 
-/// Owned by the engine while it is the current one, by the tasks that use it, and by itself until it has closed.
-class session final : public std::enable_shared_from_this<session>, public link_user {
+/// Owned by the engine while it is the current session, by the tasks that use it, and by itself until it has closed.
+class client_session final : public std::enable_shared_from_this<client_session>, public link_user {
 public:
-    session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via);
-    ~session();
+    client_session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via);
+    ~client_session();
 
     void start();
-    /// Ends in order. `over` is set when everything has ended, the link's child included.
+    /// Closes gracefully. `over` is set when everything has ended, including a child process.
     void close();
-    /// Its loop has ended, and nothing of it will ever be called again.
+    /// The loop has ended, so no callback will run any more: releases the reference to itself.
     void abandon() noexcept { self_.reset(); }
-    /// Not once its end has begun: what was read last may still be being cleaned up then.
+    /// False as soon as closing begins, even if handlers are still being cleaned up.
     bool open() const noexcept { return peer_ && !peer_->core().closing() && !closing_; }
 
     rpc::peer& peer() const noexcept { return *peer_; }
     const std::shared_ptr<rpc::peer>& shared_peer() const noexcept { return peer_; }
     client_side::link& via() const noexcept { return *link_; }
 
-    // ---- what is spoken ----
+    // ---- protocol version ----
     bool modern() const noexcept { return modern_; }
     protocol::revision revision() const noexcept { return revision_; }
     void speak_modern(std::string_view version);
     void speak_legacy(std::optional<protocol::revision> agreed);
-    /// The members of `_meta` that every request of 2026-07-28 has.
+    /// The members of `_meta` in every request of 2026-07-28.
     const std::string& meta() const noexcept { return meta_; }
-    /// The wanted level of log messages is part of it.
+    /// Called when the log level or the roots have changed, which are part of it.
     void refresh_meta();
 
-    // ---- who hears of changes ----
-    std::list<std::shared_ptr<listening>> listens;
+    // ---- subscriptions ----
+    std::list<std::shared_ptr<listen_request>> listens;
     struct legacy_subscriber {
         std::shared_ptr<subscription_state> state;
         subscription_request wants;
     };
     std::list<legacy_subscriber> subscribers;
-    std::map<std::string, std::size_t> subscribed_uris;  // and how many want them
-    std::set<std::string> granted_uris;                  // the server has said yes
-    std::multiset<std::string> asked_uris;               // it was asked, and has not said no: one for each request
+    std::map<std::string, std::size_t> subscribed_uris;  // and the number of subscribers
+    std::set<std::string> granted_uris;                  // accepted by the server
+    std::multiset<std::string> asked_uris;               // requested and not rejected: one entry per request
     void tell(const change& what, const json::value& params);
     void acknowledge(const json::value& params);
 
-    /// Set when the connection is over and everything behind it is gone.
+    /// Set when the connection and the child process or HTTP session behind it have ended.
     event over;
-    /// Set after that, when the program has been told.
-    event told;
-    bool adopted = false;        // it was the client's own: its end is told
-    std::uint64_t closings = 0;  // as many had been asked for when the attempt began that made it
+    /// Set after that, when on_disconnected has returned.
+    event end_reported;
+    bool adopted = false;        // it was the current session: its end is reported
+    std::uint64_t closings = 0;  // number of close() calls when its connect began
     bool closing() const noexcept { return closing_; }
-    /// Fires when the connection is gone: for what waits for something else than an answer of the server.
+    /// Fires when the connection has ended: for tasks that do not wait for a response.
     std::stop_token gone() const noexcept { return gone_.get_token(); }
-    /// "exited with status 3: …"; once it is over.
+    /// "exited with status 3: …"; set when the session is over.
     const std::string& cause() const noexcept { return cause_; }
-    json::value capabilities;     // what the server has declared
-    bool declared_roots = false;  // to a server of an older revision
+    json::value capabilities;     // declared by the server
+    bool declared_roots = false;  // in the legacy handshake
 
 private:
     void on_request(rpc::peer& p, rpc::serial request, std::string_view method, const json::value* params) override;
@@ -107,7 +107,7 @@ private:
     const std::shared_ptr<detail::client_engine> engine_;
     std::unique_ptr<link> link_;
     std::shared_ptr<rpc::peer> peer_;
-    std::shared_ptr<session> self_;  // until it is over
+    std::shared_ptr<client_session> self_;  // until the session is over
     detail::activity ending_;
     std::stop_source gone_;
     bool modern_ = false;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A way through an HTTP proxy to a host behind it.
+// A tunnel through an HTTP proxy (CONNECT).
 
 #include "http_client/response_reader.hpp"
 
@@ -14,18 +14,18 @@
 
 namespace keel::inline KEEL_ABI::http_client {
 
-/// Asks the proxy with CONNECT; when that has worked, it is a connection like any other, to be started by whoever uses it. May be
-/// closed or destroyed inside any call it makes.
-class tunnel final : public connection, private connection::listener {
+/// Sends CONNECT to the proxy. After that it is a connection, which its user must start. May be closed or destroyed in any of its
+/// callbacks.
+class proxy_tunnel final : public connection, private connection::listener {
 public:
-    /// What went wrong, "" when the tunnel is open. Once; not from inside the constructor or open, and not after close.
+    /// Called once with the failure, or "" if the tunnel is open. Not from inside the constructor or open, and not after close.
     using opened = std::function<void(std::string failure)>;
 
-    /// `raw` is not started yet.
-    tunnel(std::unique_ptr<connection> raw, std::string request, std::size_t max_head, opened done);
-    ~tunnel() override { close(); }
+    /// `raw` must not be started yet.
+    proxy_tunnel(std::unique_ptr<connection> raw, std::string request, std::size_t max_head, opened done);
+    ~proxy_tunnel() override { close(); }
 
-    /// Begins. What is wrong at once is returned.
+    /// Sends the request. Returns an immediate failure, or "".
     std::string open();
 
     void start(connection::listener& l) override { user_ = &l; }
@@ -48,7 +48,7 @@ private:
     std::string request_;
     std::size_t written_ = 0;
     response_reader reader_;
-    opened done_;  // none once it was told
+    opened done_;  // empty after it was called
     connection::listener* user_ = nullptr;
 };
 

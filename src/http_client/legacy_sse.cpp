@@ -1,6 +1,7 @@
-#include "http_client/old_sse.hpp"
+#include "http_client/legacy_sse.hpp"
 
 #include "http_client/http_link.hpp"
+#include "http_client/url_parts.hpp"
 #include "schema/uri.hpp"
 
 #include <algorithm>
@@ -11,17 +12,11 @@ namespace keel::inline KEEL_ABI::http_client {
 namespace {
 
 constexpr std::size_t max_endpoint = 8 * 1024;
-constexpr duration patience_for_endpoint = std::chrono::seconds(10);  // it is the first that such a server says
-
-std::string lower_case(std::string_view text) {
-    std::string lower(text);
-    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    return lower;
-}
+constexpr duration patience_for_endpoint = std::chrono::seconds(10);  // it is the first event of the stream
 
 /// "HTTP://Host:80" as transfer_pool::origin has it.
 std::string plain_origin(std::string_view text) {
-    std::string origin = lower_case(text);
+    std::string origin = to_lower(text);
     for (auto [scheme, port] : {std::pair("http://", ":80"), std::pair("https://", ":443")}) {
         if (origin.starts_with(scheme) && origin.ends_with(port))
             origin.resize(origin.size() - std::string_view(port).size());
@@ -48,34 +43,34 @@ std::optional<std::string> endpoint_path(std::string_view origin, std::string_vi
     return found;
 }
 
-old_stream::old_stream(http_link& home, duration patience)
+legacy_sse_stream::legacy_sse_stream(http_link& home, duration patience)
     : home_(home), reader_(http::sse_limits{home.options_.max_body}) {
-    outgoing out;
+    transfer_request out;
     out.method = "GET";
     out.lasting = true;
     out.headers = headers_of_stream(home.terms_, {});
     transfer_ = home.pool_->start(std::move(out), *this);
     timer_ = start_timer_after(*home.loop_, patience, [this] {
         timer_ = 0;
-        lose("no address came in time");
+        lose("no endpoint event within the timeout");
     });
 }
 
-old_stream::~old_stream() { stop(); }
+legacy_sse_stream::~legacy_sse_stream() { stop(); }
 
-void old_stream::stop() noexcept {
+void legacy_sse_stream::stop() noexcept {
     stopped_ = true;
     home_.loop_->stop_timer(std::exchange(timer_, 0));
     if (transfer_ != 0 && home_.pool_) home_.pool_->cancel(transfer_);
     transfer_ = 0;
 }
 
-void old_stream::on_response(const response_view& r) {
+void legacy_sse_stream::on_response(const response_view& r) {
     bool stream = r.status >= 200 && r.status < 300 && is_event_stream_type(r.header("content-type"));
-    if (!stream) lose("there is no event stream");
+    if (!stream) lose("the response is not an event stream");
 }
 
-void old_stream::on_body(std::string_view bytes) {
+void legacy_sse_stream::on_body(std::string_view bytes) {
     reader_.feed(
         bytes,
         [this](const http::sse_event& e) {
@@ -83,35 +78,35 @@ void old_stream::on_body(std::string_view bytes) {
         },
         [this](std::string_view beginning) {
             if (stopped_) return;
-            if (endpoint_.empty()) return lose("the first event names no address");
+            if (endpoint_.empty()) return lose("the first event is not an endpoint event");
             home_.take_large_message(beginning);
         });
 }
 
-void old_stream::take(const http::sse_event& e) {
+void legacy_sse_stream::take(const http::sse_event& e) {
     if (!endpoint_.empty()) return home_.take_event(nullptr, e);
-    if (e.event != "endpoint") return lose("the first event names no address");
+    if (e.event != "endpoint") return lose("the first event is not an endpoint event");
     auto path = endpoint_path(home_.pool_->origin(), home_.pool_->path(), e.data);
-    if (!path) return lose("the address is none of this server");
+    if (!path) return lose("the endpoint URL has a different origin");
     endpoint_ = *path;
     decide();
 }
 
-void old_stream::on_failure(transfer_failure, std::string_view why) { lose(why); }
+void legacy_sse_stream::on_failure(transfer_failure, std::string_view why) { lose(why); }
 
-// Not here: whoever waits would go on inside the pool's call.
-void old_stream::decide() {
+// Posted, because the waiting task would otherwise run inside a callback of the pool.
+void legacy_sse_stream::decide() {
     home_.loop_->stop_timer(std::exchange(timer_, 0));
     home_.later([this, home = &home_] {
         if (home->old_.get() == this) decided.set();
     });
 }
 
-void old_stream::lose(std::string_view why) {
+void legacy_sse_stream::lose(std::string_view why) {
     if (stopped_) return;
     std::string cause(why);
     stop();
-    // When it breaks between the event and those who wait for it, they see that it is not usable.
+    // If the stream fails before the waiting task runs, usable() is false.
     if (decided.is_set()) home_.peer_->fail(cause);
     else decide();
 }
@@ -128,7 +123,7 @@ task<bool> http_link::fall_back_to_old_transport() {
     terms_.modern = false;
     terms_.version.clear();
     terms_.session.clear();
-    old_ = std::make_unique<old_stream>(*this, std::min(limits_.request_idle, patience_for_endpoint));
+    old_ = std::make_unique<legacy_sse_stream>(*this, std::min(limits_.request_idle, patience_for_endpoint));
     co_await old_->decided;
     if (!old_ || !old_->usable()) co_return false;
     attempt.keep = true;

@@ -1,4 +1,4 @@
-// How a link ends: calls at once, what we still have to say within a bound, the session with a word (LHTTP-23).
+// Closing a link: calls end immediately, queued responses are sent within limits.final_write, then the session is deleted (LHTTP-23).
 
 #include "http_client/http_link.hpp"
 
@@ -8,7 +8,7 @@
 namespace keel::inline KEEL_ABI::http_client {
 
 session_delete::session_delete(http_link& home) : home_(home) {
-    outgoing out;
+    transfer_request out;
     out.method = "DELETE";
     out.headers = headers_of_delete(home.terms_);
     home.pool_->start(std::move(out), *this);
@@ -31,7 +31,7 @@ void http_link::on_closed(std::string_view cause, std::size_t abandoned) {
         final_ = 0;
         be_gone();
     });
-    // The answers that are cut off are queued, and leave at the end of this turn.
+    // Error responses for pending requests of the server are queued now and sent at the end of this turn.
     later([this] {
         leaving_ = true;
         if (live_.empty()) delete_session();
@@ -57,7 +57,7 @@ void http_link::be_gone() {
         session_delete_.reset();
         loop_->stop_timer(std::exchange(sweep_, 0));
         loop_->stop_timer(std::exchange(gate_timer_, 0));
-        gone_.set();  // whoever waits for this may destroy us
+        gone_.set();  // a waiting task may destroy the link
     });
 }
 
@@ -73,7 +73,7 @@ http_link::~http_link() {
     for (link_exchange& x : live_) loop_->stop_timer(x.pause);
     listener_.close();
     old_.reset();
-    pool_.reset();  // before those who listen to it
+    pool_.reset();  // before the transfer users it refers to
 }
 
 }  // namespace keel::http_client

@@ -1,6 +1,7 @@
-#include "http_client/endpoint.hpp"
+#include "http_client/server_address.hpp"
 
 #include "http/tokens.hpp"
+#include "rpc/message.hpp"
 
 #include <array>
 #include <utility>
@@ -9,7 +10,7 @@ namespace keel::inline KEEL_ABI::http_client {
 
 namespace {
 
-// How long a message is and what becomes of its connection is said by us alone: two opinions are a hole.
+// Headers that the HTTP client sets itself. A second value for framing or connection headers would allow request smuggling.
 constexpr std::array<std::string_view, 10> ours = {
     "host",    "content-length", "connection",       "transfer-encoding",   "te",
     "trailer", "upgrade",        "proxy-connection", "proxy-authorization", "expect",
@@ -21,8 +22,8 @@ void append_header(std::string& out, std::string_view name, std::string_view val
 
 }  // namespace
 
-endpoint::endpoint(url_parts to, std::optional<proxy_address> through,
-                   std::shared_ptr<const tls::tls_client_context> context)
+server_address::server_address(url_parts to, std::optional<proxy_address> through,
+                               std::shared_ptr<const tls::tls_client_context> context)
     : at(std::move(to)), proxy(std::move(through)), tls(std::move(context)),
       after_path(" HTTP/1.1\r\nHost: " + at.authority() + "\r\n") {
     if (!proxy || at.secure) return;
@@ -30,23 +31,26 @@ endpoint::endpoint(url_parts to, std::optional<proxy_address> through,
     if (!proxy->authorization.empty()) append_header(after_path, "Proxy-Authorization", proxy->authorization);
 }
 
-std::string check_request(const outgoing& what) {
+std::string check_request(const transfer_request& what) {
     if (!http::is_token(what.method) || what.method == "CONNECT")
-        return "\"" + what.method + "\" is no method for a request";
+        return "invalid HTTP method \"" + rpc::printable(what.method, 80) + "\"";
     if (!what.path.starts_with('/') || !is_request_target(what.path) || what.path.find('#') != what.path.npos) {
-        return "the path of the request cannot be sent as it is";
+        return "invalid request path: it must begin with / and contain only visible ASCII characters";
     }
     for (const auto& [name, value] : what.headers) {
-        if (!http::is_token(name)) return "a header has a name that is none";
-        if (!http::is_field_text(value)) return "the header " + name + " contains control characters";
+        if (!http::is_token(name)) return "invalid header name \"" + rpc::printable(name, 80) + "\"";
+        if (!http::is_field_text(value))
+            return "invalid value of the header " + name + ": it contains control characters";
         for (std::string_view each : ours) {
-            if (http::same_ignoring_case(name, each)) return "the header " + name + " cannot be set";
+            if (http::same_ignoring_case(name, each))
+                return "the header " + name + " cannot be set: the HTTP client sets it";
         }
     }
     return {};
 }
 
-void append_request_head(std::string& out, const outgoing& what, const endpoint& to, std::size_t body_size) {
+void append_request_head(std::string& out, const transfer_request& what, const server_address& to,
+                         std::size_t body_size) {
     out.append(what.method).append(" ").append(to.before_path).append(what.path).append(to.after_path);
     bool authorized = to.at.authorization.empty();
     for (const auto& [name, value] : what.headers) {
@@ -60,7 +64,7 @@ void append_request_head(std::string& out, const outgoing& what, const endpoint&
     out += "\r\n";
 }
 
-std::string connect_request(const endpoint& to) {
+std::string connect_request(const server_address& to) {
     const std::string authority = to.at.authority_with_port();
     std::string out = "CONNECT " + authority + " HTTP/1.1\r\n";
     append_header(out, "Host", authority);

@@ -1,9 +1,9 @@
-// How a connection begins: which era the server is of, and the handshake of the older one (PROTOCOL 1.1).
+// Opens a connection: the version probe, and the handshake of revisions before 2026-07-28 (PROTOCOL 1.1).
 
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
-#include "client/session.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
 
@@ -15,10 +15,10 @@ namespace {
 
 using versions = std::vector<std::string>;
 
-// Some servers answer the request for a stream only when they have something to say on it.
+// Some servers answer the GET request for the event stream only with their first event.
 constexpr duration time_to_listen = std::chrono::milliseconds(300);
 
-/// The newest that both sides have and that is of that era.
+/// The newest revision of that era that both sides support.
 std::optional<protocol::revision> newest_common(const versions& theirs, bool modern) {
     for (std::size_t i = protocol::revision_count; i-- > 0;) {
         auto r = static_cast<protocol::revision>(i);
@@ -43,44 +43,44 @@ std::string joined(const versions& all) {
 }
 
 [[noreturn]] void throw_no_common(const versions& theirs) {
-    throw keel::error(error_kind::unavailable,
-                      "no revision of the protocol in common: the server speaks " + joined(theirs));
+    throw keel::error(error_kind::unavailable, "no common protocol version: the server supports " + joined(theirs));
 }
 
-// A server that is elsewhere, or in trouble, has said nothing about itself.
-bool says_nothing(const keel::error& e) noexcept {
+// Redirects and server errors (3xx, 5xx) do not tell which revisions the server supports.
+bool is_inconclusive(const keel::error& e) noexcept {
     int status = e.http_status();
     return (status >= 300 && status < 400) || status >= 500;
 }
 
-// Where no other era was asked for. Whether it is of an older one, or has a reason of its own, only it can tell.
+// Protocol mode `modern`: reports the rejection. Its cause may be an older server or something else.
 [[noreturn]] void throw_refused(const keel::error& e) {
-    keel::error why(error_kind::unavailable,
-                    "the server does not introduce itself in 2026-07-28, and nothing else was asked for: " +
-                        rpc::printable(e.what(), 500),
-                    e.code());
+    keel::error why(
+        error_kind::unavailable,
+        "the server rejected protocol version 2026-07-28, and the client's protocol mode allows no other: " +
+            rpc::printable(e.what(), 500),
+        e.code());
     why.set_http_status(e.http_status());
     throw why;
 }
 
-/// A session that does not become the client's is ended again.
+/// Closes a session that the client does not adopt.
 class until_adopted {
 public:
-    explicit until_adopted(std::shared_ptr<client_side::session> s) noexcept : session_(std::move(s)) {}
+    explicit until_adopted(std::shared_ptr<client_side::client_session> s) noexcept : session_(std::move(s)) {}
     until_adopted(const until_adopted&) = delete;
     until_adopted& operator=(const until_adopted&) = delete;
     ~until_adopted() {
         if (session_) session_->close();
     }
-    void replace(std::shared_ptr<client_side::session> s) noexcept { session_ = std::move(s); }
+    void replace(std::shared_ptr<client_side::client_session> s) noexcept { session_ = std::move(s); }
     void release() noexcept { session_.reset(); }
 
 private:
-    std::shared_ptr<client_side::session> session_;
+    std::shared_ptr<client_side::client_session> session_;
 };
 
 implementation about_server(const json::value& result) {
-    // In `_meta`, where it belongs, or in the result itself, where some put it.
+    // It belongs in `_meta`; some servers put it into the result itself.
     const json::value* said = result["_meta"].find(protocol::meta_key::server_info);
     if (!said) said = result.find("serverInfo");
     implementation about;
@@ -91,13 +91,13 @@ implementation about_server(const json::value& result) {
 
 }  // namespace
 
-task<client_engine::session_ptr> client_engine::reach() {
+task<client_engine::session_ptr> client_engine::start_session() {
     client_side::link_settings how;
     how.limits = options.limits;
     how.on_stderr = [weak = weak_from_this()](std::string_view text) {
         auto self = weak.lock();
         if (!self || !self->options.on_stderr) return;
-        self->contain("callback for standard error", [&] { self->options.on_stderr(text); });
+        self->catch_and_log("the on_stderr callback", [&] { self->options.on_stderr(text); });
     };
     how.report = [weak = weak_from_this()](std::string_view text) {
         if (auto self = weak.lock()) self->log(log_level::warning, text);
@@ -108,7 +108,7 @@ task<client_engine::session_ptr> client_engine::reach() {
     } catch (const std::system_error& e) {
         throw keel::error(error_kind::unavailable, e.what());
     }
-    auto s = std::make_shared<session>(shared_from_this(), std::move(via));
+    auto s = std::make_shared<client_session>(shared_from_this(), std::move(via));
     session_begun(s);
     s->start();
     co_return s;
@@ -124,7 +124,7 @@ task<client_engine::session_ptr> client_engine::open() {
         if (e.kind() != error_kind::closed || !tried) throw;
         loss = e.what();
     }
-    std::string why = co_await text_of_loss(tried, std::move(*loss));
+    std::string why = co_await describe_loss(tried, std::move(*loss));
     throw keel::error(error_kind::closed, why);
 }
 
@@ -132,7 +132,7 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
     const std::string who = where->identity();
     const bool automatic = options.mode == protocol_mode::automatic;
     bool ask_first = options.mode == protocol_mode::modern || (automatic && eras_->is_modern(who).value_or(true));
-    s = co_await reach();
+    s = co_await start_session();
     until_adopted guard(s);
     for (bool probed_again = false;; probed_again = true) {
         if (ask_first) {
@@ -144,36 +144,37 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
             }
             if (!automatic) {
                 throw keel::error(error_kind::unavailable,
-                                  "the server speaks only revisions before 2026-07-28, which were not asked for");
+                                  "the server supports only protocol versions before 2026-07-28, and the client's "
+                                  "protocol mode excludes them");
             }
-            if (!s->open()) {  // some die of a question they do not know
-                s = co_await reach();
+            if (!s->open()) {  // some servers exit on an unknown request
+                s = co_await start_session();
                 guard.replace(s);
             }
         }
         std::exception_ptr failure;
         try {
-            co_await shake_hands_with_fallback(s);
+            co_await handshake_with_fallback(s);
         } catch (const keel::error& e) {
             bool modern_after_all = e.code() == error_code::unsupported_protocol_version;
-            // What was remembered holds no more, or the server was slow to answer our question. That it could not be reached, or was
-            // in trouble, says nothing about it.
+            // The remembered era is outdated, or the probe timed out. An unreachable or failing server says nothing about its
+            // era.
             bool no_legacy =
-                (e.kind() == error_kind::rejected && !says_nothing(e)) || e.kind() == error_kind::bad_message;
+                (e.kind() == error_kind::rejected && !is_inconclusive(e)) || e.kind() == error_kind::bad_message;
             bool again = automatic && !probed_again && (modern_after_all || (!ask_first && no_legacy));
             if (!again) throw;
             failure = std::current_exception();
         }
         if (!failure) {
             eras_->remember(who, false);
-            async::start_task(*on, restore_level(s), [](outcome<void>) {});  // nothing depends on it
+            async::start_task(*on, restore_level(s), [](outcome<void>) {});  // runs in the background
             guard.release();
             co_return s;
         }
         eras_->forget(who);
         ask_first = true;
         if (!s->open()) {
-            s = co_await reach();
+            s = co_await start_session();
             guard.replace(s);
         }
     }
@@ -185,7 +186,7 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
     for (bool corrected = false;; corrected = true) {
         s->speak_modern(version);
         rpc::peer::call_options_with_progress how;
-        // Silence means something where nothing stands between us and the server.
+        // Only without HTTP does a missing response mean an older server: a proxy may delay a response.
         how.idle = http ? options.connect_timeout : options.probe_timeout;
         how.total = how.idle;
         how.want_progress = false;
@@ -196,15 +197,15 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
             rpc::call_params params{{}, s->meta()};
             result = co_await rpc::peer::ask_text(s->shared_peer(), "server/discover", params, how);
         } catch (const keel::error& e) {
-            // Without another era to turn to, what went wrong is what went wrong.
-            bool proper_refusal = e.kind() == error_kind::rejected && !says_nothing(e);
+            // Without a fallback to the other era, the error is final.
+            bool proper_refusal = e.kind() == error_kind::rejected && !is_inconclusive(e);
             if (options.mode != protocol_mode::automatic && !proper_refusal) throw;
             switch (e.kind()) {
                 case error_kind::rejected: {
                     int code = e.code();
                     if (code == error_code::header_mismatch || code == error_code::missing_client_capability) throw;
                     if (code != error_code::unsupported_protocol_version) {
-                        if (says_nothing(e)) throw;
+                        if (is_inconclusive(e)) throw;
                         if (options.mode == protocol_mode::modern) throw_refused(e);
                         co_return verdict::legacy;
                     }
@@ -232,7 +233,7 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
         protocol::discover_result said;
         decode_error why;
         if (!decode(result, said, why)) {
-            std::string problem = "the answer to server/discover is none: " + why.message();
+            std::string problem = "invalid server/discover result: " + why.message();
             if (options.mode != protocol_mode::automatic) throw keel::error(error_kind::bad_message, problem);
             log(log_level::info, problem);
             co_return verdict::legacy;
@@ -262,10 +263,10 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
     }
 }
 
-task<void> client_engine::shake_hands_with_fallback(session_ptr s) {
+task<void> client_engine::handshake_with_fallback(session_ptr s) {
     std::exception_ptr refused;
     try {
-        co_await shake_hands(s);
+        co_await handshake(s);
     } catch (const keel::error& e) {
         int status = e.http_status();
         bool modern = e.code() == error_code::header_mismatch || e.code() == error_code::missing_client_capability ||
@@ -276,10 +277,10 @@ task<void> client_engine::shake_hands_with_fallback(session_ptr s) {
     if (!refused) co_return;
     bool found = co_await s->via().fall_back_to_old_transport();
     if (!found) std::rethrow_exception(refused);
-    co_await shake_hands(s);
+    co_await handshake(s);
 }
 
-task<void> client_engine::shake_hands(session_ptr s) {
+task<void> client_engine::handshake(session_ptr s) {
     s->speak_legacy({});
     protocol::initialize_params params;
     params.protocol_version = options.version.empty() ? protocol::name_of(protocol::latest_legacy) : options.version;
@@ -295,7 +296,7 @@ task<void> client_engine::shake_hands(session_ptr s) {
     protocol::initialize_result said;
     decode_error why;
     if (!decode(result, said, why)) {
-        throw keel::error(error_kind::bad_message, "the answer to initialize is none: " + why.message());
+        throw keel::error(error_kind::bad_message, "invalid initialize result: " + why.message());
     }
     auto agreed = protocol::find_revision(said.protocol_version);
     bool acceptable = agreed && !protocol::is_modern(*agreed) &&
@@ -312,11 +313,11 @@ task<void> client_engine::shake_hands(session_ptr s) {
     facts.instructions = std::move(said.instructions);
     s->capabilities = facts.capabilities;
     set_facts(std::move(facts));
-    // What the server says by itself has somewhere to go before the first call can make it say something.
+    // The notification stream should be open before the first call can cause notifications.
     co_await async::completes_within(time_to_listen, s->via().listening());
 }
 
-// A level that was asked for earlier is asked for in every session anew.
+// Sets the log level again in each new session.
 task<void> client_engine::restore_level(session_ptr s) {
     auto self = shared_from_this();
     auto level = wanted_level();
@@ -326,19 +327,19 @@ task<void> client_engine::restore_level(session_ptr s) {
     try {
         co_await rpc::peer::ask(s->shared_peer(), nullptr, "logging/setLevel", std::move(wanted), how);
     } catch (const keel::error& e) {
-        log(log_level::warning, std::string("the server does not take a log level: ") + e.what());
+        log(log_level::warning, std::string("the server rejected the log level: ") + e.what());
     }
 }
 
-// HTTP, older revisions: the server has forgotten us (D18).
+// HTTP, revisions before 2026-07-28: the HTTP session has expired (D18).
 void client_engine::renew_session(session_ptr which) {
-    async::start_task(*on, shake_hands(which), [self = shared_from_this(), which](outcome<void> o) {
+    async::start_task(*on, handshake(which), [self = shared_from_this(), which](outcome<void> o) {
         bool worked = o.index() == 1;
         if (!worked) {
             try {
                 std::rethrow_exception(std::get<0>(o));
             } catch (const std::exception& e) {
-                self->log(log_level::error, std::string("no new session: ") + e.what());
+                self->log(log_level::error, std::string("could not open a new session: ") + e.what());
             }
         }
         self->cache.clear();
@@ -346,7 +347,7 @@ void client_engine::renew_session(session_ptr which) {
         which->via().session_renewed(worked);
         if (worked) async::start_task(*self->on, self->restore_level(which), [](outcome<void>) {});
         if (worked && self->options.on_session_renewed) {
-            self->contain("callback for a new session", [&] { self->options.on_session_renewed(); });
+            self->catch_and_log("the on_session_renewed callback", [&] { self->options.on_session_renewed(); });
         }
     });
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The transport of 2024-11-05: one event stream for all that the server says, and a second address for what we say.
+// The HTTP+SSE transport of 2024-11-05: one event stream for all messages of the server, and a second URL for POST requests.
 
 #include "http/sse_reader.hpp"
 #include "http_client/transfer.hpp"
@@ -15,20 +15,20 @@ namespace keel::inline KEEL_ABI::http_client {
 
 class http_link;
 
-/// The path to post to, from the data of the event `endpoint`: an absolute or relative reference. Nothing when it leads to
-/// another origin: whatever is sent there would be sent to somebody else (LHTTP-15).
+/// The path for POST requests, from the data of the event `endpoint` (an absolute or relative URL). nullopt if it has another origin:
+/// requests must not go to another server (LHTTP-15).
 std::optional<std::string> endpoint_path(std::string_view origin, std::string_view base_path, std::string_view said);
 
-/// The stream. While it is there, the connection is; there is no way to take it up again. Not destroyed from inside a call of
-/// the pool.
-class old_stream final : public transfer_user {
+/// The event stream. The connection lasts as long as the stream, which cannot be resumed. Must not be destroyed in a callback of the
+/// pool.
+class legacy_sse_stream final : public transfer_user {
 public:
-    old_stream(http_link& home, duration patience);
-    old_stream(const old_stream&) = delete;
-    old_stream& operator=(const old_stream&) = delete;
-    ~old_stream();
+    legacy_sse_stream(http_link& home, duration patience);
+    legacy_sse_stream(const legacy_sse_stream&) = delete;
+    legacy_sse_stream& operator=(const legacy_sse_stream&) = delete;
+    ~legacy_sse_stream();
 
-    /// The server has named its address, or it will not.
+    /// Set when the endpoint URL is known, or the stream has failed.
     event decided;
     bool usable() const noexcept { return !endpoint_.empty() && transfer_ != 0; }
     const std::string& endpoint() const noexcept { return endpoint_; }

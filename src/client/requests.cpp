@@ -1,8 +1,8 @@
-// Requests to the server: one at a time, in rounds where it has questions of its own, and from the cache.
+// Requests to the server: a single request, a request with rounds of input requests (2026-07-28), and cached results.
 
 #include "async/timeout.hpp"
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
-#include "client/session.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/meta_keys.hpp"
 #include "protocol/methods.hpp"
@@ -14,8 +14,8 @@ namespace keel::inline KEEL_ABI::detail {
 
 namespace {
 
-// Waits for the event on its own: whoever awaits this may give it up.
-task<void> end_of(std::shared_ptr<client_side::session> s) { co_await s->over; }
+// A task of its own, so that the caller can stop waiting.
+task<void> end_of(std::shared_ptr<client_side::client_session> s) { co_await s->over; }
 
 progress_report report_of(const json::value& params) {
     progress_report r;
@@ -25,37 +25,38 @@ progress_report report_of(const json::value& params) {
     return r;
 }
 
-// What a caller adds to `_meta` is its own, and of the form that the protocol wants (VER-07, META-01, META-03).
+// Rejects reserved and invalid `_meta` entries of a caller (VER-07, META-01, META-03).
 void check_meta(std::string_view key, std::string_view text) {
     auto refuse = [&](const char* why) {
         throw std::invalid_argument("keel: _meta: \"" + rpc::printable(key) + "\" " + why);
     };
-    if (key == "progressToken" || key.starts_with("io.modelcontextprotocol/")) refuse("is the library's to say");
-    if (!protocol::is_valid_meta_key(key)) refuse("is no valid key");
+    if (key == "progressToken" || key.starts_with("io.modelcontextprotocol/")) refuse("is set by the library");
+    if (!protocol::is_valid_meta_key(key)) refuse("is not a valid key");
     bool fits = key == "traceparent"  ? protocol::is_traceparent(text)
                 : key == "tracestate" ? protocol::is_tracestate(text)
                 : key == "baggage"    ? protocol::is_baggage(text)
                                       : true;
-    if (!fits) refuse("is not of the form that the W3C has given it");
+    if (!fits) refuse("does not have the format that the W3C specifies");
 }
 
 }  // namespace
 
 void append_meta(std::string& text, const json::value& object) {
     if (object.is_null()) return;
-    if (!object.is_object()) throw std::invalid_argument("keel: _meta is an object");
+    if (!object.is_object()) throw std::invalid_argument("keel: _meta must be a JSON object");
     for (const json::member& each : object.members()) {
         check_meta(each.key(), each.content.if_string().value_or(""));
         if (!text.empty()) text += ',';
-        if (!json::write(text, each.name)) throw std::invalid_argument("keel: a key of _meta is not UTF-8");
+        if (!json::write(text, each.name)) throw std::invalid_argument("keel: invalid _meta key: not UTF-8");
         text += ':';
-        if (!json::write(text, each.content)) throw std::invalid_argument("keel: _meta cannot be expressed in JSON");
+        if (!json::write(text, each.content))
+            throw std::invalid_argument("keel: invalid _meta: not representable as JSON");
     }
 }
 
 namespace {
 
-/// What a result of 2026-07-28 is (BASE-11, BASE-12).
+/// The `resultType` of 2026-07-28 (BASE-11, BASE-12).
 enum class result_kind : unsigned char { complete, questions };
 
 result_kind kind_of(const json::value& result, std::string_view method) {
@@ -64,22 +65,23 @@ result_kind kind_of(const json::value& result, std::string_view method) {
     std::string_view name = type->if_string().value_or("");
     if (name == "complete") return result_kind::complete;
     if (name == "input_required" && protocol::may_ask(protocol::find_method(method))) return result_kind::questions;
-    throw keel::error(error_kind::bad_message, "a result of a type that is not known here: " + rpc::printable(name));
+    throw keel::error(error_kind::bad_message,
+                      "unsupported resultType in a result of the server: " + rpc::printable(name));
 }
 
 protocol::input_required_result questions_of(const json::value& result) {
     protocol::input_required_result r;
     decode_error why;
     if (!decode(result, r, why)) {
-        throw keel::error(error_kind::bad_message, "the server asks for something unreadable: " + why.message());
+        throw keel::error(error_kind::bad_message, "invalid input_required result: " + why.message());
     }
     constexpr std::size_t most_questions = 100;
     if (r.input_requests.size() > most_questions) {
-        throw keel::error(error_kind::bad_message, "the server asks too many questions at once");
+        throw keel::error(error_kind::bad_message, "invalid input_required result: more than 100 input requests");
     }
     if (r.input_requests.empty() && !r.request_state) {
         throw keel::error(error_kind::bad_message,
-                          "the server wants to be asked again, but does not say what it needs");
+                          "invalid input_required result: it has neither inputRequests nor requestState");
     }
     return r;
 }
@@ -102,7 +104,7 @@ std::string members_for(const std::map<std::string, json::value>& answers, const
     return text;
 }
 
-/// The token that handlers see: it fires when the call is over, however it ends.
+/// The stop token of the handlers. It fires when the call ends, also by an exception.
 struct token_until_exit {
     token_until_exit() = default;
     token_until_exit(const token_until_exit&) = delete;
@@ -111,8 +113,8 @@ struct token_until_exit {
     std::stop_source source;
 };
 
-/// The handlers of one round. Not part of the tree of whoever waits for them: their token is to fire before they are cancelled, and
-/// cancellation that comes down a tree reaches the leaves first.
+/// The handlers of one round. They are not child tasks of the caller: cancellation of a task tree reaches the leaves first, but the
+/// stop token must fire before the handlers are cancelled.
 struct answering : std::enable_shared_from_this<answering> {
     explicit answering(loop& on) : line(on) {}
     answering(const answering&) = delete;
@@ -133,7 +135,7 @@ struct answering : std::enable_shared_from_this<answering> {
     token_until_exit token;
     event ended;
     outcome<void> result;
-    bool lost = false;  // given up since the connection is gone
+    bool lost = false;  // stopped because the connection is closed
 };
 
 }  // namespace
@@ -144,8 +146,8 @@ time_point client_engine::due_of(const call_options& how) const noexcept {
     return after(on->now(), how.total > duration::zero() ? how.total : options.limits.request_total);
 }
 
-task<std::string> client_engine::text_of_loss(session_ptr s, std::string said) {
-    // How a child ended is known a moment after its pipe has closed.
+task<std::string> client_engine::describe_loss(session_ptr s, std::string said) {
+    // The exit status of a child process is known shortly after its pipe has closed.
     co_await async::completes_within(options.limits.child_exit, end_of(s));
     if (s->cause().empty()) co_return said;
     co_return "connection closed: " + s->cause();
@@ -154,7 +156,7 @@ task<std::string> client_engine::text_of_loss(session_ptr s, std::string said) {
 task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::string_view members) {
     if (!what.feature.empty() && !s->modern() && s->revision() >= protocol::revision::r2025_06_18 &&
         s->capabilities[what.feature].is_null()) {
-        throw keel::error(error_kind::unavailable, "the server does not offer " + std::string(what.feature),
+        throw keel::error(error_kind::unavailable, "the server does not support " + std::string(what.feature),
                           error_code::method_not_found);
     }
     rpc::peer::call_options_with_progress how;
@@ -168,7 +170,7 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
     how.name = what.name;
     if (!what.how.headers.empty()) how.headers = &what.how.headers;
     if (what.how.on_progress) {
-        // Its own copy: it may end this call, and with that our frame.
+        // A copy: the callback may end this call, which destroys this frame.
         how.on_progress = [report = what.how.on_progress](const json::value& params) { report(report_of(params)); };
     }
     how.borrow_result = true;
@@ -181,7 +183,7 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
     std::optional<std::string> loss;
     try {
         json::value result = co_await rpc::peer::ask_text(s->shared_peer(), what.method, params, how);
-        worked();
+        reset_restarts();
         co_return result;
     } catch (const keel::error& e) {
         if (e.code() == error_code::url_elicitation_required) {
@@ -189,11 +191,11 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
                 if (auto id = each["elicitationId"].if_string()) remember_elicitation(std::string(*id));
             }
         }
-        if (e.kind() == error_kind::rejected) worked();
+        if (e.kind() == error_kind::rejected) reset_restarts();
         if (e.kind() != error_kind::closed) throw;
         loss = e.what();
     }
-    std::string why = co_await text_of_loss(s, std::move(*loss));
+    std::string why = co_await describe_loss(s, std::move(*loss));
     throw keel::error(error_kind::closed, why);
 }
 
@@ -202,10 +204,10 @@ task<json::value> client_engine::ask(session_ptr s, outgoing_call& what, std::st
 task<std::string> client_engine::answer_all(session_ptr s, json::value result, unsigned round) {
     protocol::input_required_result asked = questions_of(result);
     if (asked.input_requests.empty()) {
-        // Nothing is asked: the server wants us to come back a little later.
+        // Only a requestState: the server asks the client to retry later.
         constexpr duration shortest = std::chrono::milliseconds(50);
         duration wait = std::min<duration>(shortest * (1u << std::min(round, 4u)), shortest * 5);
-        co_await async::completes_within(wait, end_of(s));  // if the connection ends, the next round says so
+        co_await async::completes_within(wait, end_of(s));  // if the connection ends, the next request fails
         co_return members_for({}, asked.request_state);
     }
     auto round_of = std::make_shared<answering>(*on);
@@ -226,11 +228,11 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
             problem = e.what();
         } catch (abi::__forced_unwind&) {
             throw;
-        } catch (...) {  // anything may be thrown; its text cannot be known
-            problem = "an exception that is no std::exception";
+        } catch (...) {  // a handler may throw any type
+            problem = "an exception that is not derived from std::exception";
         }
         token.request_stop();
-        throw keel::error(error_kind::unavailable, "the server's question '" + rpc::printable(key) +
+        throw keel::error(error_kind::unavailable, "the server's input request '" + rpc::printable(key) +
                                                        "' could not be answered: " + rpc::printable(problem, 500));
     };
     auto all = [&](scope& together) -> task<void> {
@@ -240,7 +242,7 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
     round_of->begin(with_scope(all));
     bool cancelled_by_caller = false;
     {
-        // In a turn of its own: whoever tells us is in the middle of ending a connection.
+        // Posted, because the callback runs while the connection is being closed.
         std::stop_callback watch(s->gone(), [weak = std::weak_ptr(round_of), home = on] {
             home->post([weak] {
                 auto held = weak.lock();
@@ -263,7 +265,7 @@ task<std::string> client_engine::answer_all(session_ptr s, json::value result, u
     token.request_stop();
     if (!round_of->lost && round_of->result.index() == 0) std::rethrow_exception(std::get<0>(round_of->result));
     if (round_of->lost) {
-        std::string why = co_await text_of_loss(s, "connection closed");
+        std::string why = co_await describe_loss(s, "connection closed");
         throw keel::error(error_kind::closed, why);
     }
     co_return members_for(answers, asked.request_state);
@@ -276,15 +278,16 @@ task<json::value> client_engine::ask_in_rounds(session_ptr s, outgoing_call& wha
         if (!s->modern() || kind_of(result, what.method) == result_kind::complete) co_return result;
         if (asked_back) *asked_back = true;
         if (round + 1 >= options.max_rounds) {
-            throw keel::error(error_kind::unavailable,
-                              "the server is still asking after " + std::to_string(round + 1) + " rounds");
+            throw keel::error(error_kind::unavailable, "the server still requests input after " +
+                                                           std::to_string(round + 1) + " rounds (max_rounds)");
         }
         // Each round brings its own answers, and nothing of the round before (MRTR-10, MRTR-13).
-        json::value questions = std::as_const(result);  // a copy: what was borrowed is gone when we wait
+        json::value questions =
+            std::as_const(result);  // a copy: the borrowed result is invalid after the next co_await
         const bool asks = questions["inputRequests"].size() > 0;
         const time_point began = on->now();
         std::string more = co_await answer_all(s, std::move(questions), round);
-        // How long it takes to answer here is not the server's time.
+        // The time that the client's own handlers take does not count against the timeout.
         if (asks && what.due != time_point::max()) what.due = after(what.due, on->now() - began);
         with_answers = what.members;
         if (!with_answers.empty() && !more.empty()) with_answers += ',';
@@ -330,10 +333,11 @@ task<json::value> client_engine::ask_cached(session_ptr s, outgoing_call& what, 
 }
 
 void client_engine::notify(std::string_view method, const json::value& params) {
-    if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: the parameters are an object");
+    if (!params.is_null() && !params.is_object()) throw std::invalid_argument("keel: params must be a JSON object");
     if (!in_use()) return;
     if (current_->peer().core().queued_bytes() >= options.limits.out_queue) {
-        return log(log_level::warning, "the server reads too slowly; not sent: " + rpc::printable(method));
+        return log(log_level::warning,
+                   "notification dropped, because the output queue to the server is full: " + rpc::printable(method));
     }
     json::value given = params;
     if (current_->modern()) {

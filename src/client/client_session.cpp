@@ -1,4 +1,4 @@
-#include "client/session.hpp"
+#include "client/client_session.hpp"
 
 #include "async/release_later.hpp"
 #include "client/engine.hpp"
@@ -14,7 +14,7 @@ namespace {
 const json::value no_params;
 
 bool covers(const std::string& subscribed, std::string_view uri) {
-    // What is told may be a part of what was subscribed to.
+    // The updated resource may be a sub-resource of the subscribed one.
     return uri == subscribed || (uri.size() > subscribed.size() && uri.starts_with(subscribed) &&
                                  (subscribed.ends_with('/') || uri[subscribed.size()] == '/'));
 }
@@ -32,24 +32,24 @@ bool wants(const subscription_request& r, const change& c) {
 
 }  // namespace
 
-session::session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via)
+client_session::client_session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via)
     : engine_(std::move(owner)), link_(std::move(via)), ending_(*engine_->on) {}
 
-session::~session() { keep_alive_.end(); }
+client_session::~client_session() { keep_alive_.end(); }
 
-void session::start() {
+void client_session::start() {
     self_ = shared_from_this();
     peer_ = link_->open(engine_->on, engine_->options.limits, *this);
 }
 
-void session::close() {
+void client_session::close() {
     closing_ = true;
     if (peer_) peer_->close();
 }
 
-// ---- what is spoken ----
+// ---- protocol version ----
 
-void session::speak_modern(std::string_view version) {
+void client_session::speak_modern(std::string_view version) {
     modern_ = true;
     version_ = version;
     revision_ = protocol::find_revision(version).value_or(protocol::latest);
@@ -58,7 +58,7 @@ void session::speak_modern(std::string_view version) {
     refresh_meta();
 }
 
-void session::speak_legacy(std::optional<protocol::revision> agreed) {
+void client_session::speak_legacy(std::optional<protocol::revision> agreed) {
     modern_ = false;
     revision_ = agreed.value_or(protocol::latest_legacy);
     meta_.clear();
@@ -68,7 +68,7 @@ void session::speak_legacy(std::optional<protocol::revision> agreed) {
     if (agreed) watch_for_silence();
 }
 
-void session::refresh_meta() {
+void client_session::refresh_meta() {
     if (!modern_) return;
     meta_.clear();
     auto add = [this](std::string_view key, const json::value& v) {
@@ -84,19 +84,19 @@ void session::refresh_meta() {
     if (auto level = engine_->wanted_level()) add(protocol::meta_key::log_level, name_of(*level));
 }
 
-void session::watch_for_silence() {
+void client_session::watch_for_silence() {
     keep_alive_.start(peer_, engine_->options.keep_alive, [this](rpc::peer& silent) {
-        engine_->log(log_level::warning, "no sign of life from the server");
-        silent.fail("no sign of life from the server");
+        engine_->log(log_level::warning, "keep-alive timeout: no message from the server");
+        silent.fail("keep-alive timeout: no message from the server");
     });
 }
 
-// ---- what comes ----
+// ---- incoming messages ----
 
-void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
+void client_session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
     if (method == "ping") return peer_->finish(id, "{}");
     auto request = peer_->open_request(id);
-    auto work = [](std::shared_ptr<session> self, std::string name, json::value params,
+    auto work = [](std::shared_ptr<client_session> self, std::string name, json::value params,
                    std::stop_token token) -> task<std::string> {
         json::value result =
             co_await self->engine_->answer(*self, std::move(name), std::move(params), std::move(token));
@@ -105,36 +105,36 @@ void session::on_request(rpc::peer&, rpc::serial id, std::string_view method, co
     request->run(work(shared_from_this(), std::string(method), given ? *given : no_params, request->token()));
 }
 
-void session::on_notification(rpc::peer&, std::string_view method, const json::value* given) {
-    engine_->heard(*this, method, given ? *given : no_params);
+void client_session::on_notification(rpc::peer&, std::string_view method, const json::value* given) {
+    engine_->on_notification(*this, method, given ? *given : no_params);
 }
 
-void session::on_report(std::string_view text) { engine_->log(log_level::warning, text); }
+void client_session::on_report(std::string_view text) { engine_->log(log_level::warning, text); }
 
-void session::on_session_lost() {
-    end_subscriptions("the server has forgotten the session");
+void client_session::on_session_lost() {
+    end_subscriptions("the session has expired on the server");
     engine_->renew_session(shared_from_this());
 }
 
-// Whatever may have changed has changed: to look again does no harm, to miss a change does.
-void session::on_gap() {
-    engine_->log(log_level::info, "the server's stream was interrupted: what it said meanwhile was not heard");
+// Reports everything as changed: an unnecessary reload is harmless, a missed change is not.
+void client_session::on_gap() {
+    engine_->log(log_level::info, "the server's event stream was interrupted; messages sent meanwhile are lost");
     const json::value nothing;
     for (const char* list : {"tools", "prompts", "resources"}) {
         if (!capabilities[list]["listChanged"].if_bool().value_or(false)) continue;
-        engine_->heard(*this, "notifications/" + std::string(list) + "/list_changed", nothing);
+        engine_->on_notification(*this, "notifications/" + std::string(list) + "/list_changed", nothing);
     }
     for (const auto& [uri, count] : std::map(subscribed_uris)) {
-        engine_->heard(*this, "notifications/resources/updated", json::object({{"uri", uri}}));
+        engine_->on_notification(*this, "notifications/resources/updated", json::object({{"uri", uri}}));
     }
 }
 
-void session::on_silence(std::string_view why) {
+void client_session::on_silence(std::string_view why) {
     engine_->log(log_level::warning, why);
     end_subscriptions(std::string(why));
 }
 
-void session::acknowledge(const json::value& params) {
+void client_session::acknowledge(const json::value& params) {
     auto id = params["_meta"]["io.modelcontextprotocol/subscriptionId"].if_int();
     if (!id) return;
     for (const auto& each : listens) {
@@ -155,7 +155,7 @@ void session::acknowledge(const json::value& params) {
     }
 }
 
-void session::tell(const change& what, const json::value& params) {
+void client_session::tell(const change& what, const json::value& params) {
     if (modern_) {
         auto id = params["_meta"]["io.modelcontextprotocol/subscriptionId"].if_int();
         for (const auto& each : listens) {
@@ -168,7 +168,7 @@ void session::tell(const change& what, const json::value& params) {
     }
 }
 
-void session::end_subscriptions(const std::string& why) {
+void client_session::end_subscriptions(const std::string& why) {
     auto all = std::exchange(subscribers, {});
     subscribed_uris.clear();
     granted_uris.clear();
@@ -180,28 +180,28 @@ void session::end_subscriptions(const std::string& why) {
 
 // ---- the end ----
 
-void session::on_turn_end() noexcept {
+void client_session::on_turn_end() noexcept {
     if (peer_ && peer_->core().closing()) engine_->connection_lost(*this);
 }
 
-void session::on_closed(std::string_view cause, std::size_t) {
+void client_session::on_closed(std::string_view cause, std::size_t) {
     engine_->connection_lost(*this);
     keep_alive_.end();
     gone_.request_stop();
     cause_ = cause;
-    if (cause_.empty() && !closing_) cause_ = "the server has closed the connection";
-    auto wait = [](std::shared_ptr<session> self) -> task<void> { co_await self->link_->ended(); };
+    if (cause_.empty() && !closing_) cause_ = "the server closed the connection";
+    auto wait = [](std::shared_ptr<client_session> self) -> task<void> { co_await self->link_->ended(); };
     detail::start(ending_, wait(shared_from_this()), [self = shared_from_this()](detail::outcome<void> o) {
-        if (o.index() == 0) self->engine_->log(log_level::warning, "the end of the connection could not be awaited");
+        if (o.index() == 0) self->engine_->log(log_level::warning, "waiting for the end of the connection failed");
         if (std::string more = self->link_->exit_description(); !more.empty()) {
             self->cause_ = self->closing_ ? more : self->cause_ + "; " + more;
         }
         self->end_subscriptions(self->cause_);
         detail::release_later(*self->engine_->on, std::exchange(self->self_, nullptr));
-        // Whoever waits for an answer learns of it first (D1).
+        // Pending calls fail before on_disconnected is called (D1).
         self->over.set();
         self->engine_->session_ended(*self, self->closing_ ? std::string() : self->cause_);
-        self->told.set();
+        self->end_reported.set();
     });
 }
 

@@ -1,9 +1,10 @@
-// What the server asks of us: by a request of its own, or in a round of 2026-07-28.
+// Requests from the server (sampling, roots, elicitation), as JSON-RPC requests or as input requests of 2026-07-28, and its
+// notifications.
 
+#include "client/client_session.hpp"
 #include "client/engine.hpp"
 #include "client/form_check.hpp"
-#include "client/on_worker.hpp"
-#include "client/session.hpp"
+#include "client/run_on_worker.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
 
@@ -16,11 +17,11 @@ namespace {
 [[noreturn]] void refuse(int code, const std::string& why) { throw keel::error(code, why); }
 
 [[noreturn]] void refuse_method(std::string_view method) {
-    refuse(error_code::method_not_found, "this client cannot be asked for " + rpc::printable(method));
+    refuse(error_code::method_not_found, "method not supported by this client: " + rpc::printable(method));
 }
 
 template <class T>
-T read(const json::value& params) {
+T read_params(const json::value& params) {
     T into{};
     decode_error why;
     if (!decode(params, into, why, "params")) refuse(error_code::invalid_params, why.message());
@@ -33,15 +34,15 @@ template <class Answer, class Question>
 task<Answer> run(const question_handler<Answer, Question>& handler, async::worker_pool* pool,
                  std::shared_ptr<loop> home, asked_by who, Question question) {
     if (handler.task_function()) co_return co_await handler.task_function()(std::move(who), std::move(question));
-    // Questions that were taken back while they waited are not in flight any more, but still in this queue.
+    // A cancelled request no longer counts as in flight, but its job stays in this queue until a worker takes it.
     if (pool->queued() >= most_queued) {
-        throw keel::error(error_code::internal, "too many questions wait for a thread",
+        throw keel::error(error_code::internal, "too many requests are waiting for a worker thread",
                           json::object({{"reason", "overloaded"}}));
     }
     std::function<Answer()> work = [f = handler.function(), who = std::move(who), q = std::move(question)] {
         return f(who, q);
     };
-    client_side::on_worker<Answer> wait(*pool, std::move(home), std::move(work));
+    client_side::run_on_worker<Answer> wait(*pool, std::move(home), std::move(work));
     co_return co_await wait;
 }
 
@@ -67,14 +68,15 @@ protocol::client_capabilities client_engine::capabilities(bool modern) const {
 }
 
 void client_engine::remember_elicitation(std::string id) {
-    // A server may never say that one is complete: the oldest go first.
+    // A server may never report an elicitation as complete, so the oldest ids are dropped.
     constexpr std::size_t most = 1000;
     if (id.size() > options.limits.max_uri || std::ranges::count(open_elicitations_, id) > 0) return;
     if (open_elicitations_.size() == most) open_elicitations_.pop_front();
     open_elicitations_.push_back(std::move(id));
 }
 
-task<json::value> client_engine::answer(session& to, std::string method, json::value params, std::stop_token token) {
+task<json::value> client_engine::answer(client_session& to, std::string method, json::value params,
+                                        std::stop_token token) {
     auto self = shared_from_this();
     const protocol::revision rev = to.revision();
     asked_by who(facts().about.name, std::move(token));
@@ -86,7 +88,7 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
     }
     if (method == "sampling/createMessage") {
         if (!options.on_sampling) refuse_method(method);
-        sampling_request request = read<sampling_request>(params);
+        sampling_request request = read_params<sampling_request>(params);
         if (auto problem = client_side::fit_sampling(rev, options.sampling_with_tools, params, request)) {
             refuse(error_code::invalid_params, *problem);
         }
@@ -98,8 +100,8 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
     std::string_view mode = params["mode"].if_string().value_or("form");  // ELI-03
     protocol::elicit_result result;
     if (mode == "url") {
-        if (!options.on_url) refuse(error_code::invalid_params, "this client takes no URLs");
-        auto asked = read<protocol::elicit_url_params>(params);
+        if (!options.on_url) refuse(error_code::invalid_params, "this client does not support URL elicitation");
+        auto asked = read_params<protocol::elicit_url_params>(params);
         if (!asked.elicitation_id.empty()) remember_elicitation(asked.elicitation_id);
         url_question question;
         question.message = std::move(asked.message);
@@ -109,25 +111,25 @@ task<json::value> client_engine::answer(session& to, std::string method, json::v
         result.action = co_await run(options.on_url, &workers(), on, std::move(who), std::move(question));
         co_return protocol::encode_for(rev, result);
     }
-    if (mode != "form") refuse(error_code::invalid_params, "no such mode: " + rpc::printable(mode));
-    if (!options.on_form) refuse(error_code::invalid_params, "this client takes no forms");
-    auto asked = read<protocol::elicit_form_params>(params);
+    if (mode != "form") refuse(error_code::invalid_params, "unknown elicitation mode: " + rpc::printable(mode));
+    if (!options.on_form) refuse(error_code::invalid_params, "this client does not support form elicitation");
+    auto asked = read_params<protocol::elicit_form_params>(params);
     form_question question;
     question.message = std::move(asked.message);
     question.schema = asked.requested_schema;
     question.meta = std::move(asked.meta);
     form_answer given = co_await run(options.on_form, &workers(), on, std::move(who), std::move(question));
     if (auto problem = client_side::fit_form(asked.requested_schema, given)) {
-        refuse(error_code::internal, "the answer does not fit the form: " + *problem);
+        refuse(error_code::internal, "the form handler returned an invalid answer: " + *problem);
     }
     result.action = given.action;
     result.content = std::move(given.values);
     co_return protocol::encode_for(rev, result);
 }
 
-// ---- what the server tells ----
+// ---- notifications ----
 
-void client_engine::heard(session& from, std::string_view method, const json::value& params) {
+void client_engine::on_notification(client_session& from, std::string_view method, const json::value& params) {
     cache.on_notification(method, params);
     auto changed = [&](change::kind what, list_kind which) {
         if (which == list_kind::tools) tools.clear();
@@ -135,7 +137,7 @@ void client_engine::heard(session& from, std::string_view method, const json::va
         c.what = what;
         from.tell(c, params);
         if (options.on_list_changed) {
-            contain("callback for changed lists", [&] { options.on_list_changed(which); });
+            catch_and_log("the on_list_changed callback", [&] { options.on_list_changed(which); });
         }
     };
     if (method == "notifications/tools/list_changed") return changed(change::kind::tools, list_kind::tools);
@@ -151,7 +153,7 @@ void client_engine::heard(session& from, std::string_view method, const json::va
         c.uri = *uri;
         from.tell(c, params);
         if (options.on_resource_updated) {
-            contain("callback for changed resources", [&] { options.on_resource_updated(*uri); });
+            catch_and_log("the on_resource_updated callback", [&] { options.on_resource_updated(*uri); });
         }
         return;
     }
@@ -159,23 +161,25 @@ void client_engine::heard(session& from, std::string_view method, const json::va
         if (!options.on_log) return;
         protocol::log_message_params said;
         decode_error why;
-        if (!decode(params, said, why)) return log(log_level::info, "an unreadable log message: " + why.message());
+        if (!decode(params, said, why))
+            return log(log_level::info, "invalid log message from the server: " + why.message());
         server_log entry;
         entry.level = said.level;
         entry.logger = std::move(said.logger);
         entry.data = std::move(said.data);
-        return contain("callback for log messages", [&] { options.on_log(entry); });
+        return catch_and_log("the on_log callback", [&] { options.on_log(entry); });
     }
     if (method == "notifications/subscriptions/acknowledged") return from.acknowledge(params);
     if (method == "notifications/elicitation/complete") {
         auto id = params["elicitationId"].if_string();
         if (!id || std::erase(open_elicitations_, *id) == 0) return;  // ELI-16
         if (options.on_elicitation_complete) {
-            contain("callback for elicitations", [&] { options.on_elicitation_complete(*id); });
+            catch_and_log("the on_elicitation_complete callback", [&] { options.on_elicitation_complete(*id); });
         }
         return;
     }
-    if (options.on_notification) contain("notification callback", [&] { options.on_notification(method, params); });
+    if (options.on_notification)
+        catch_and_log("the on_notification callback", [&] { options.on_notification(method, params); });
 }
 
 }  // namespace keel::detail

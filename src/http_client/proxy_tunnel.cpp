@@ -1,38 +1,38 @@
-#include "http_client/tunnel.hpp"
+#include "http_client/proxy_tunnel.hpp"
 
 #include <utility>
 
 namespace keel::inline KEEL_ABI::http_client {
 
-tunnel::tunnel(std::unique_ptr<connection> raw, std::string request, std::size_t max_head, opened done)
+proxy_tunnel::proxy_tunnel(std::unique_ptr<connection> raw, std::string request, std::size_t max_head, opened done)
     : raw_(std::move(raw)), request_(std::move(request)), reader_(max_head), done_(std::move(done)) {
     reader_.start(response_reader::request_kind::connect);
 }
 
-std::string tunnel::open() {
+std::string proxy_tunnel::open() {
     raw_->start(*this);
     return write_request();
 }
 
-std::string tunnel::write_request() {
+std::string proxy_tunnel::write_request() {
     if (written_ == request_.size()) return {};
     written w = raw_->write(std::string_view(request_).substr(written_));
     written_ += w.bytes;
     return std::move(w.failure);
 }
 
-void tunnel::close() noexcept {
+void proxy_tunnel::close() noexcept {
     done_ = nullptr;
     user_ = nullptr;
     raw_->close();
 }
 
-// What it tells may be the end of us.
-void tunnel::tell(std::string failure) {
+// The callback may destroy this object.
+void proxy_tunnel::tell(std::string failure) {
     if (opened told = std::exchange(done_, nullptr)) told(std::move(failure));
 }
 
-void tunnel::on_input(std::string_view bytes) {
+void proxy_tunnel::on_input(std::string_view bytes) {
     if (!done_) {
         if (user_) user_->on_input(bytes);
         return;
@@ -41,22 +41,22 @@ void tunnel::on_input(std::string_view bytes) {
         switch (reader_.next(bytes)) {
             case response_reader::event::more: return;
             case response_reader::event::bad:
-                return tell(std::string("the proxy says what cannot be understood: ") + reader_.why());
+                return tell(std::string("invalid response from the proxy: ") + reader_.why());
             case response_reader::event::head:
-                if (reader_.status() == 407) return tell("the proxy wants a user and a password, or others (407)");
+                if (reader_.status() == 407)
+                    return tell("the proxy requires authentication (407): set user and password in the proxy URL");
                 if (reader_.status() >= 300)
-                    return tell("the proxy refuses, with status " + std::to_string(reader_.status()));
+                    return tell("the proxy refused the connection with status " + std::to_string(reader_.status()));
                 break;
-            case response_reader::event::body: break;  // there is none
+            case response_reader::event::body: break;  // a CONNECT response has no body
             case response_reader::event::end:
-                // The server does not speak first in TLS: whoever did is not the one we want to talk to.
-                return tell(bytes.empty() && written_ == request_.size() ? ""
-                                                                         : "the proxy says more than it was asked");
+                // In TLS the client speaks first, so data at this point is not from the server.
+                return tell(bytes.empty() && written_ == request_.size() ? "" : "unexpected data from the proxy");
         }
     }
 }
 
-void tunnel::on_input_end() {
+void proxy_tunnel::on_input_end() {
     if (!done_) {
         if (user_) user_->on_input_end();
         return;
@@ -64,15 +64,15 @@ void tunnel::on_input_end() {
     tell("the proxy closed the connection");
 }
 
-void tunnel::on_failure(std::string_view cause) {
+void proxy_tunnel::on_failure(std::string_view cause) {
     if (!done_) {
         if (user_) user_->on_failure(cause);
         return;
     }
-    tell("the connection to the proxy broke: " + std::string(cause));
+    tell("the connection to the proxy failed: " + std::string(cause));
 }
 
-void tunnel::on_writable() {
+void proxy_tunnel::on_writable() {
     if (!done_) {
         if (user_) user_->on_writable();
         return;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A function that may block, awaited from the loop.
+// Runs a blocking function on the thread pool and awaits it on the loop.
 
 #include "async/worker_pool.hpp"
 
@@ -16,13 +16,13 @@
 
 namespace keel::inline KEEL_ABI::client_side {
 
-/// Cancellation: the wait ends at once; the function is left to itself, with a token that says so.
+/// Cancellation ends the wait immediately. The function continues to run; its stop token has fired.
 template <class T>
-class on_worker final : public detail::wait {
+class run_on_worker final : public detail::wait {
 public:
-    on_worker(async::worker_pool& pool, std::shared_ptr<loop> home, std::function<T()> work)
+    run_on_worker(async::worker_pool& pool, std::shared_ptr<loop> home, std::function<T()> work)
         : pool_(pool), state_(std::make_shared<state>(std::move(home), std::move(work))) {}
-    ~on_worker() = default;
+    ~run_on_worker() = default;
 
     template <class Promise>
     bool await_suspend(std::coroutine_handle<Promise> h) {
@@ -30,7 +30,7 @@ public:
         state_->waiting = this;
         try {
             if (pool_.submit([s = state_] { run(s); })) return true;
-        } catch (...) {  // no thread, no memory: thrown by the wait
+        } catch (...) {  // no thread or no memory: thrown by co_await
             state_->waiting = nullptr;
             leave();
             throw;
@@ -52,8 +52,8 @@ private:
         std::shared_ptr<loop> home;
         std::function<T()> work;
         std::optional<detail::outcome<T>> result;
-        std::atomic<bool> dropped{false};  // nobody wants the answer any more: it is not begun
-        on_worker* waiting = nullptr;      // on the loop only
+        std::atomic<bool> dropped{false};  // cancelled before it started: it is not run
+        run_on_worker* waiting = nullptr;  // on the loop only
     };
     static void run(std::shared_ptr<state> s) {
         if (s->dropped.load(std::memory_order_acquire)) return;
@@ -62,11 +62,11 @@ private:
             result->template emplace<1>(s->work());
         } catch (abi::__forced_unwind&) {
             throw;
-        } catch (...) {  // handed on, whatever it is
+        } catch (...) {  // rethrown by await_resume
             result->template emplace<0>(std::current_exception());
         }
         s->work = nullptr;
-        // What is posted to a loop does not keep it: nobody may be left to run it.
+        // Posted work does not keep the loop alive, so this function must.
         std::shared_ptr<loop> home = std::move(s->home);
         home->post([s, result] {
             s->result.emplace(std::move(*result));
