@@ -16,8 +16,6 @@ int hex_digit(char c) noexcept {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
-
 }  // namespace
 
 void chunk_reader::start() noexcept { *this = chunk_reader(rules_); }

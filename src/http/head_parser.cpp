@@ -99,7 +99,6 @@ const char* skip_value(const char* at, const char* end) noexcept { return skip(a
 
 #endif
 
-bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
 
 std::string_view between(const char* first, const char* last) noexcept {

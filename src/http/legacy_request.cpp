@@ -2,6 +2,7 @@
 
 #include "http/http_server_core.hpp"
 #include "http/legacy_session.hpp"
+#include "http/media_type.hpp"
 #include "http/unavailable.hpp"
 
 #include <openssl/rand.h>
@@ -13,8 +14,6 @@ namespace keel::inline KEEL_ABI::http {
 
 namespace {
 
-constexpr std::string_view json_type = "application/json";
-constexpr int session_not_found = -32001;
 constexpr std::size_t random_bytes = 18;  // 24 characters
 
 void refuse(const legacy_request& r, int status, int code, std::string_view message, const rpc::request_id& id = {},

@@ -2,6 +2,7 @@
 
 #include "async/release_later.hpp"
 #include "http/http_server_core.hpp"
+#include "http/media_type.hpp"
 #include "http/sse_writer.hpp"
 #include "http/unavailable.hpp"
 
@@ -17,10 +18,8 @@ using rpc::outgoing_message;
 using rpc::stream_id;
 using answer_form = http_options::answer_form;
 
-constexpr std::string_view json_type = "application/json";
 constexpr stream_id no_stream = 0;
 constexpr std::size_t most_idle_streams = 4;  // H12
-constexpr int session_not_found = -32001;     // what other servers of these revisions say
 
 std::string error_text(int code, std::string_view message, const rpc::request_id& id = {}) {
     std::string text;

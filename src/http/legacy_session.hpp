@@ -22,6 +22,9 @@ namespace keel::inline KEEL_ABI::http {
 
 class http_worker;
 
+/// The error code that other servers of these revisions use.
+inline constexpr int session_not_found = -32001;
+
 /// Lives on its worker's loop; owned by the worker, and by its server session until that has ended.
 class legacy_session final : public rpc::message_sink,
                              private rpc::stream_control,

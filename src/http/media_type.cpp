@@ -1,12 +1,12 @@
 #include "http/media_type.hpp"
 
+#include "http/tokens.hpp"
+
 #include <algorithm>
 
 namespace keel::inline KEEL_ABI::http {
 
 namespace {
-
-char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 bool same(std::string_view text, std::string_view lower_case) noexcept {
     return std::equal(text.begin(), text.end(), lower_case.begin(), lower_case.end(),

@@ -9,6 +9,8 @@
 
 namespace keel::inline KEEL_ABI::http {
 
+inline constexpr std::string_view json_type = "application/json";
+
 struct accepted_types {
     bool said = false;  // there was an Accept header. Without one HTTP lets a server send anything
     bool json = false;

@@ -1,6 +1,7 @@
 #include "http/origin_check.hpp"
 
 #include "http/response_head.hpp"
+#include "http/tokens.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -9,8 +10,6 @@
 namespace keel::inline KEEL_ABI::http {
 
 namespace {
-
-char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 std::string lowered(std::string_view text) {
     std::string out(text);

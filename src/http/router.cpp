@@ -20,7 +20,6 @@ namespace keel::inline KEEL_ABI::http {
 namespace {
 
 using answer_form = http_options::answer_form;
-constexpr std::string_view json_type = "application/json";
 
 void refuse(http_connection& c, int status, int code, std::string_view message, const rpc::request_id& id = {},
             std::string_view headers = {}, json::value data = {}) {

@@ -14,11 +14,11 @@ constexpr std::size_t longest_id = 8 * 1024;  // more than that is sent back in 
 constexpr std::size_t longest_name = 256;     // of an event: beyond that it is none that anybody knows
 constexpr std::size_t kept_beginning = 1024;
 constexpr std::size_t data_field = 16;  // bytes of a line besides its data, and a few
-constexpr std::size_t kept_memory = 64 * 1024;
+constexpr std::size_t kept_event_memory = 64 * 1024;
 
 void clear(std::string& text) {
     text.clear();
-    if (text.capacity() > kept_memory) std::string().swap(text);
+    if (text.capacity() > kept_event_memory) std::string().swap(text);
 }
 
 /// Finds the line ends of a piece one after the other. Where the next CR and the next LF are is remembered: looking for

@@ -11,6 +11,7 @@
 
 namespace keel::inline KEEL_ABI::http {
 
+inline bool is_blank(char c) noexcept { return c == ' ' || c == '\t'; }
 inline char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
 
 inline bool is_token_char(char c) noexcept {

@@ -10,29 +10,28 @@ namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw error(error_code::invalid_params, message); }
-
 std::string needed_text(const json::value& object, const std::string& path, std::string_view key) {
     auto text = object[key].if_string();
-    if (!text) refuse(path + "." + std::string(key) + ": expected string");
+    if (!text) invalid_params(path + "." + std::string(key) + ": expected string");
     return std::string(*text);
 }
 
 completion_request read_request(const incoming& in) {
     completion_request wanted;
     const json::value& argument = in.params["argument"];
-    if (!argument.is_object()) refuse("argument: expected object");
+    if (!argument.is_object()) invalid_params("argument: expected object");
     wanted.argument = needed_text(argument, "argument", "name");
     wanted.value = needed_text(argument, "argument", "value");
     if (!protocol::has_titles(in.rev)) return wanted;  // older revisions have no context
     const json::value* context = in.params.find("context");
     if (!context) return wanted;
-    if (!context->is_object()) refuse("context: expected object");
+    if (!context->is_object()) invalid_params("context: expected object");
     const json::value* chosen = context->find("arguments");
     if (!chosen) return wanted;
-    if (!chosen->is_object()) refuse("context.arguments: expected object");
+    if (!chosen->is_object()) invalid_params("context.arguments: expected object");
     for (const json::member& m : chosen->members()) {
-        if (!m.content.is_string()) refuse("context.arguments." + rpc::printable(m.key()) + ": expected string");
+        if (!m.content.is_string())
+            invalid_params("context.arguments." + rpc::printable(m.key()) + ": expected string");
         wanted.chosen.emplace(m.key(), m.content.as_string());
     }
     return wanted;
@@ -76,7 +75,7 @@ const completer* find_function(const std::map<std::string, completer>& all, cons
 invocation find_completion(const incoming& in, const table<prompt_offer>& prompts,
                            const table<template_offer>& templates) {
     const json::value& ref = in.params["ref"];
-    if (!ref.is_object()) refuse("ref: expected object");
+    if (!ref.is_object()) invalid_params("ref: expected object");
     const std::string type = needed_text(ref, "ref", "type");
     auto call = std::make_shared<completing>();
     call->wanted = read_request(in);
@@ -85,7 +84,7 @@ invocation find_completion(const incoming& in, const table<prompt_offer>& prompt
     if (type == "ref/prompt") {
         const std::string name = needed_text(ref, "ref", "name");
         const auto* found = prompts.find(name);
-        if (!found) refuse("unknown prompt: " + rpc::printable(name));
+        if (!found) invalid_params("unknown prompt: " + rpc::printable(name));
         const auto& all = (*found)->about.arguments;
         known = std::any_of(all.begin(), all.end(), [&](const prompt_argument& a) { return a.name == argument; });
         call->function = find_function((*found)->complete, argument);
@@ -93,15 +92,15 @@ invocation find_completion(const incoming& in, const table<prompt_offer>& prompt
     } else if (type == "ref/resource") {
         const std::string uri = needed_text(ref, "ref", "uri");
         const auto* found = templates.find(uri);
-        if (!found) refuse("unknown resource template: " + rpc::printable(uri));
+        if (!found) invalid_params("unknown resource template: " + rpc::printable(uri));
         const auto& all = (*found)->pattern.variables();
         known = std::find(all.begin(), all.end(), argument) != all.end();
         call->function = find_function((*found)->options.complete, argument);
         call->offer = *found;
     } else {
-        refuse("ref.type: unknown reference type: " + rpc::printable(type));
+        invalid_params("ref.type: unknown reference type: " + rpc::printable(type));
     }
-    if (!known) refuse("unknown argument: " + rpc::printable(argument));
+    if (!known) invalid_params("unknown argument: " + rpc::printable(argument));
     if (call->function) {
         call->handler.plain = [c = call.get()](context* ctx, const json::value&, detail::reply& out) {
             write_completion(out, (*c->function)(*ctx, c->wanted));

@@ -7,12 +7,16 @@
 #include "server/server_core.hpp"
 
 #include <keel/context.hpp>
+#include <keel/error.hpp>
 #include <keel/handler.hpp>
 
 #include <memory>
 #include <string>
 
 namespace keel::inline KEEL_ABI::server_side {
+
+/// The parameters of a request that has none.
+inline const json::value no_params;
 
 /// One request as its era understands it. Refers to the message it came in.
 struct incoming {
@@ -61,6 +65,9 @@ rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_
 
 /// The text of a tool's result under a revision.
 void write_tool_result(std::string& out, const detail::reply& r, protocol::revision rev, const server_core& server);
+
+/// Throws the error for invalid parameters of a request (-32602).
+[[noreturn]] inline void invalid_params(const std::string& why) { throw error(error_code::invalid_params, why); }
 
 /// The end of every result: in the modern revision it says who we are.
 void end_result(std::string& out, protocol::revision rev, const server_core& server, std::string_view meta = {});

@@ -145,26 +145,24 @@ void write_messages(std::string& out, detail::reply& r, protocol::revision rev, 
     end_result(out, rev, server, r.meta);
 }
 
-[[noreturn]] void refuse(std::string message) { throw error(error_code::invalid_params, message); }
-
 }  // namespace
 
 invocation find_prompt(const incoming& in, const table<prompt_offer>& prompts) {
     auto name = in.params["name"].if_string();
-    if (!name) refuse("name: expected string");
+    if (!name) invalid_params("name: expected string");
     static const json::value nothing = json::object();
     const json::value* arguments = in.params.find("arguments");
     if (!arguments) arguments = &nothing;
-    if (!arguments->is_object()) refuse("arguments: expected object");
+    if (!arguments->is_object()) invalid_params("arguments: expected object");
     const std::shared_ptr<const prompt_offer>* found = prompts.find(*name);
-    if (!found) refuse("unknown prompt: " + rpc::printable(*name));
+    if (!found) invalid_params("unknown prompt: " + rpc::printable(*name));
     for (const json::member& m : arguments->members()) {
         if (m.content.is_string()) continue;
-        refuse("arguments." + rpc::printable(m.key()) + ": expected string, found " +
-               std::string(json::name_of(m.content.type())));
+        invalid_params("arguments." + rpc::printable(m.key()) + ": expected string, found " +
+                       std::string(json::name_of(m.content.type())));
     }
     for (const prompt_argument& each : (*found)->about.arguments) {
-        if (each.required && !arguments->contains(each.name)) refuse("arguments." + each.name + ": required");
+        if (each.required && !arguments->contains(each.name)) invalid_params("arguments." + each.name + ": required");
     }
     invocation call;
     call.offer = *found;  // also when it is removed while it runs

@@ -5,7 +5,6 @@
 namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
-const json::value no_params;
 constexpr unsigned reports_per_second = 20;  // what a peer can make us log (J6)
 }  // namespace
 

@@ -165,8 +165,6 @@ struct how_to_answer {
     std::string name;
 };
 
-const json::value no_params;
-
 /// Runs the handler of a call that is a coroutine, or is to be waited for in one. Keeps what it was found in.
 task<std::string> perform(context ctx, std::shared_ptr<rpc::request> request, invocation call, how_to_answer how,
                           std::shared_ptr<server_core> server) {

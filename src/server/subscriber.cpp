@@ -2,6 +2,7 @@
 
 #include "protocol/uri.hpp"
 #include "rpc/message.hpp"
+#include "server/invocation.hpp"
 #include "server/server_core.hpp"
 #include "server/topics.hpp"
 
@@ -40,14 +41,13 @@ constexpr std::array<kind_names, list_kinds> names = {{
 using kind_set = std::array<bool, list_kinds>;
 constexpr std::size_t index(list_kind which) noexcept { return static_cast<std::size_t>(which); }
 
-[[noreturn]] void refuse(const std::string& why) { throw error(error_code::invalid_params, why); }
 [[noreturn]] void refuse(rpc::failure why) { throw error(why.code, why.message, std::move(why.data)); }
 
 std::string checked_uri(const json::value& given, const char* where, std::size_t longest) {
     auto text = given.if_string();
-    if (!text) refuse(std::string(where) + ": expected string");
-    if (text->size() > longest) refuse(std::string(where) + ": too long");
-    if (!protocol::is_valid_uri(*text)) refuse(std::string(where) + ": invalid URI: " + rpc::printable(*text));
+    if (!text) invalid_params(std::string(where) + ": expected string");
+    if (text->size() > longest) invalid_params(std::string(where) + ": too long");
+    if (!protocol::is_valid_uri(*text)) invalid_params(std::string(where) + ": invalid URI: " + rpc::printable(*text));
     return std::string(*text);
 }
 
@@ -58,16 +58,17 @@ struct filter {
 
     static filter from(const json::value& params, std::size_t longest_uri) {
         const json::value& given = params["notifications"];
-        if (!given.is_object()) refuse("notifications: expected object");
+        if (!given.is_object()) invalid_params("notifications: expected object");
         filter f;
         for (std::size_t k = 0; k < list_kinds; ++k) {
             const json::value* wanted = given.find(names[k].filter);
             if (!wanted) continue;
-            if (!wanted->is_bool()) refuse("notifications." + std::string(names[k].filter) + ": expected boolean");
+            if (!wanted->is_bool())
+                invalid_params("notifications." + std::string(names[k].filter) + ": expected boolean");
             f.lists[k] = wanted->as_bool();
         }
         if (const json::value* wanted = given.find("resourceSubscriptions")) {
-            if (!wanted->is_array()) refuse("notifications.resourceSubscriptions: expected array");
+            if (!wanted->is_array()) invalid_params("notifications.resourceSubscriptions: expected array");
             f.uris.emplace();
             std::set<std::string> seen;
             for (const json::value& each : wanted->items()) {
@@ -232,7 +233,7 @@ private:
 
     void make_room(std::size_t more) const {
         if (more > bounds_.max_subscriptions - std::min(subscriptions_, bounds_.max_subscriptions)) {
-            refuse("too many subscriptions: at most " + std::to_string(bounds_.max_subscriptions));
+            invalid_params("too many subscriptions: at most " + std::to_string(bounds_.max_subscriptions));
         }
     }
 
@@ -264,7 +265,7 @@ private:
         stream s;
         s.request = request;
         s.id = json::to_string(id);
-        if (s.id.size() > longest_id) refuse("the request id is too long for a subscription");
+        if (s.id.size() > longest_id) invalid_params("the request id is too long for a subscription");
         if (ending_) refuse(rpc::refused_by_shutdown_error());
         if (open_listens() >= bounds_.max_listens) {
             rpc::failure why = rpc::overloaded_error("too many open subscriptions");
