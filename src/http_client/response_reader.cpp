@@ -136,7 +136,7 @@ std::size_t response_reader::find_head_end(std::string_view text) {
         refuse("not an HTTP/1 response");
         return 0;
     }
-    using event = head_end_finder::event;
+    using event = http::head_end_finder::event;
     const std::string_view available = text.substr(0, bound);
     event e = end_finder_.next(available);
     while (e == event::line) e = end_finder_.next(available);
@@ -155,12 +155,12 @@ bool response_reader::parse_head(std::string_view text) {
     while (end - at > 2) {  // the empty line is left
         if (headers_.size() == max_headers) return refuse("too many headers");
         if (*at == ' ' || *at == '\t') return refuse("a header is folded");
-        header h;
-        switch (parse_header_line(at, end, h)) {
-            case line_error::none: break;
-            case line_error::name: return refuse("a bad header");
-            case line_error::control: return refuse("a control character in a header");
-            case line_error::bare_cr: return refuse("a line of the head contains CR");
+        http::header h;
+        switch (http::parse_header_line(at, end, h)) {
+            case http::line_error::none: break;
+            case http::line_error::name: return refuse("a bad header");
+            case http::line_error::control: return refuse("a control character in a header");
+            case http::line_error::bare_cr: return refuse("a line of the head contains CR");
         }
         if (!add_header(h.name, h.value)) return false;
     }

@@ -87,7 +87,7 @@ private:
     std::optional<std::chrono::seconds> idle_time_;
 
     std::size_t spent_ = 0;  // bytes of 1xx before this head: together they are bounded
-    head_end_finder end_finder_;
+    http::head_end_finder end_finder_;
     std::uint64_t remaining_ = 0;
     std::uint64_t length_ = 0;
 
