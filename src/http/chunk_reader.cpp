@@ -8,7 +8,7 @@ namespace keel::inline KEEL_ABI::http {
 
 namespace {
 
-constexpr std::uint8_t max_digits = 16;  // of a size, zeros in front included
+constexpr std::uint8_t max_digits = 16;  // of a chunk size, with leading zeros
 
 int hex_digit(char c) noexcept {
     if (c >= '0' && c <= '9') return c - '0';
@@ -37,7 +37,7 @@ chunk_reader::event chunk_reader::next(std::string_view& bytes) noexcept {
     return event::more;
 }
 
-/// One byte between the data of two chunks.
+/// Consumes one byte between the data of two chunks.
 chunk_reader::event chunk_reader::take_byte(char c) noexcept {
     const bool fits = is_field_char(c);
     switch (step_) {
@@ -66,7 +66,7 @@ chunk_reader::event chunk_reader::take_byte(char c) noexcept {
             return fits ? count_overhead(event::trailers_too_large) : event::bad;
         case step::trailer_lf: return expect(c, '\n', step::trailer_first);
         case step::end_lf: return c == '\n' ? event::end : event::bad;
-        case step::data: break;  // not here: taken as a block
+        case step::data: break;  // not here: see next()
     }
     return event::bad;
 }
@@ -75,7 +75,7 @@ chunk_reader::event chunk_reader::take_size(char c) noexcept {
     if (const int digit = hex_digit(c); digit >= 0) {
         if (++digits_ > max_digits) return event::bad;
         remaining_ = remaining_ * 16 + static_cast<unsigned>(digit);
-        if (remaining_ > rules_.max_body - seen_) return event::body_too_large;  // before any of it has come
+        if (remaining_ > rules_.max_body - seen_) return event::body_too_large;  // before the data arrives
         step_ = step::size;
         return event::more;
     }

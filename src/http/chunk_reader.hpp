@@ -1,6 +1,6 @@
 #pragma once
 
-// The chunked transfer coding, out of bytes that are cut anywhere. For requests and for responses.
+// Decodes the chunked transfer coding of requests and responses, from input split at any byte.
 
 #include <keel/version.hpp>
 
@@ -13,10 +13,10 @@ namespace keel::inline KEEL_ABI::http {
 class chunk_reader {
 public:
     enum class event : std::uint8_t {
-        more,  // everything was taken, and more is needed
-        data,  // piece() is some of the body
-        end,   // the body is complete; what is left of the bytes does not belong to it
-        // There is no going on after these.
+        more,  // all input was consumed; more is needed
+        data,  // piece() is a part of the body
+        end,   // the body is complete; the remaining bytes follow it
+        // After these the reader must not be used again.
         bad,
         body_too_large,
         extensions_too_large,
@@ -27,15 +27,15 @@ public:
         std::uint64_t max_body;
         std::size_t max_overhead;  // bytes of extensions, and again of trailers
         std::size_t max_trailers;
-        // A body that may go on for ever: what is bounded is each of its chunks. Blanks behind a chunk's size are no matter then.
+        // For bodies without an end: max_body limits each chunk, and blanks after a chunk size are allowed.
         bool is_stream;
     };
 
     explicit chunk_reader(const rules& r) noexcept : rules_(r) {}
 
-    /// The next byte is the first of a body.
+    /// Prepares for the first byte of a body.
     void start() noexcept;
-    /// Takes bytes from the front of `bytes` up to the next event.
+    /// Removes input from the front of `bytes` up to the next event.
     event next(std::string_view& bytes) noexcept;
     std::string_view piece() const noexcept { return piece_; }
 
@@ -65,7 +65,7 @@ private:
     rules rules_;
     std::string_view piece_;
     std::uint64_t remaining_ = 0;  // of the chunk
-    std::uint64_t seen_ = 0;       // of the body, if its length is bounded as a whole
+    std::uint64_t seen_ = 0;       // bytes of the body, if max_body limits the whole
     std::size_t overhead_ = 0;
     std::size_t trailers_ = 0;
     step step_ = step::size_first;

@@ -5,7 +5,7 @@
 namespace keel::inline KEEL_ABI::http {
 
 namespace {
-// What an entry costs beside its text.
+// Memory of an entry without its text.
 constexpr std::size_t overhead = 64;
 }  // namespace
 

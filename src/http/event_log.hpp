@@ -1,6 +1,6 @@
 #pragma once
 
-// What was said on the streams of one session, for clients that lose their connection and come back.
+// The events of one session's streams, for clients that reconnect and resume.
 
 #include "rpc/message_sink.hpp"
 
@@ -13,15 +13,15 @@
 
 namespace keel::inline KEEL_ABI::http {
 
-/// Bounded by count and by bytes: the oldest go first, and whoever needs one of those is told so (H16, J5). Ids are unique in
-/// the session and name their stream (H9): "12-345" is the 345th event of the session, on stream 12.
+/// Limited by count and bytes: the oldest events are evicted, and a client that asks for one of these gets an error (H16, J5). Ids are
+/// unique in the session and contain their stream (H9): "12-345" is event 345 of the session, on stream 12.
 class event_log {
 public:
     event_log(std::size_t max_events, std::size_t max_bytes) noexcept
         : max_events_(max_events), max_bytes_(max_bytes) {}
 
     bool keeps_any() const noexcept { return max_events_ > 0; }
-    /// A new event of this stream: its number. `data` is what follows the id on the wire; it is kept.
+    /// Adds an event and returns its number.
     std::uint64_t add(rpc::stream_id stream, std::string_view data);
     static std::string id_of(rpc::stream_id stream, std::uint64_t number);
 
@@ -29,9 +29,9 @@ public:
         rpc::stream_id stream = 0;
         std::uint64_t number = 0;
     };
-    /// Nothing when this is no id of ours.
+    /// Returns nullopt if the text is not a valid event id.
     static std::optional<position> read_id(std::string_view id);
-    /// Everything of that stream after this event is still here.
+    /// True if all later events of the stream are still stored.
     bool can_resume(const position& from) const;
     /// Calls f(number, data) for each event of the stream after `from`, in order.
     template <class F>
@@ -40,7 +40,7 @@ public:
             if (e.stream == from.stream && e.number > from.number) f(e.number, std::string_view(e.data));
         }
     }
-    /// The stream is over and done with: nobody can come back for it.
+    /// Deletes the events of a stream that can no longer be resumed.
     void forget(rpc::stream_id stream);
 
     std::size_t size() const noexcept { return events_.size(); }
@@ -53,9 +53,9 @@ private:
         std::string data;
     };
     struct span {
-        std::uint64_t first = 0;  // numbers it has used
+        std::uint64_t first = 0;  // numbers of its events
         std::uint64_t last = 0;
-        std::uint64_t evicted = 0;  // the newest of them that is no longer here
+        std::uint64_t evicted = 0;  // the newest one that was evicted
     };
 
     void evict_oldest();

@@ -36,7 +36,7 @@ void exchange::attach(std::weak_ptr<exchange_user> user, std::shared_ptr<loop> o
         user_loop_ = std::move(on);
         tag_ = tag;
     }
-    // It may have gone before anybody could be told. Told in a turn of its own: whoever attaches is not done with it yet.
+    // The connection may have closed before attach(). Posted, because the caller of attach() has not finished.
     if (gone()) on_user_loop->post([self = shared_from_this()] { self->tell_gone(); });
 }
 

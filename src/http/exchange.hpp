@@ -1,8 +1,8 @@
 #pragma once
 
-// The answer to one HTTP request, given by a session that may live on another loop than the connection.
+// The answer to one HTTP request, from a session that may live on another loop than the connection.
 
-#include "http/answer_observer.hpp"
+#include "http/answer_watcher.hpp"
 
 #include <keel/loop.hpp>
 
@@ -17,7 +17,7 @@ namespace keel::inline KEEL_ABI::http {
 
 class http_connection;
 
-/// Who gives the answer. Told on its own loop.
+/// The session that answers. Called on its own loop.
 class exchange_user {
 public:
     virtual void on_exchange_gone(std::uint64_t tag) = 0;
@@ -28,15 +28,15 @@ protected:
     ~exchange_user() = default;
 };
 
-/// Shared by the connection and the session, which end at different times. What is said after either has gone vanishes.
-/// Everything but `attach` from any loop: what comes from another one is posted, in order.
-class exchange final : public answer_observer, public std::enable_shared_from_this<exchange> {
+/// Shared by the connection and the session, which end at different times. Output after the end of either is dropped.
+/// All functions except `attach` may be called on any loop; calls from another loop than the connection's are posted in order.
+class exchange final : public answer_watcher, public std::enable_shared_from_this<exchange> {
 public:
-    /// On the connection's loop, for the request it has just read.
+    /// Must be called on the connection's loop, for its current request.
     explicit exchange(http_connection& c);
     ~exchange() = default;
 
-    /// Who is told, and under which tag. On the user's loop.
+    /// Sets the user to notify, and its tag. Must be called on the user's loop.
     void attach(std::weak_ptr<exchange_user> user, std::shared_ptr<loop> on, std::uint64_t tag);
 
     void respond(int status, std::string_view content_type, std::string_view body, std::string_view headers = {});
@@ -45,7 +45,7 @@ public:
     void end_stream();
 
     bool gone() const noexcept { return gone_.load(std::memory_order_acquire); }
-    /// Bytes that the client has not taken, as far as is known here.
+    /// Bytes that the client has not read, as far as is known.
     std::size_t waiting() const noexcept { return waiting_.load(std::memory_order_relaxed); }
 
 private:
@@ -61,12 +61,12 @@ private:
     void on_quiet() override;
 
     const std::shared_ptr<loop> loop_;
-    http_connection* connection_;  // null when the answer is complete, or nobody waits for it
+    http_connection* connection_;  // null if the answer is complete or the client has disconnected
     std::atomic<bool> gone_{false};
     std::atomic<std::size_t> waiting_{0};
-    std::atomic<std::size_t> posted_{0};  // bytes on their way to the connection's loop
+    std::atomic<std::size_t> posted_{0};  // bytes posted to the connection's loop
 
-    std::mutex mutex_;  // the two loops meet here
+    std::mutex mutex_;  // guards the members below
     std::weak_ptr<exchange_user> user_;
     std::shared_ptr<loop> user_loop_;
     std::uint64_t tag_ = 0;

@@ -23,7 +23,7 @@ constexpr table token_chars = [] {
     return out;
 }();
 
-// A target is visible ASCII. A fragment is never sent.
+// A target consists of visible ASCII without '#': clients do not send fragments.
 constexpr table target_chars = [] {
     table out{};
     for (unsigned c = 0x21; c < 0x7f; ++c) out[c] = c != '#';
@@ -43,7 +43,7 @@ const char* skip(const char* at, const char* end, const table& chars) noexcept {
 
 #if defined(__SSE2__)
 
-// Sixteen bytes at a time. `stops` gives a mask of the bytes that may end the run; the table decides from there on.
+// 16 bytes at a time. `stops` returns a mask of the bytes that may end the run; from there the table decides.
 constexpr std::ptrdiff_t block_size = 16;
 
 __m128i all(int byte) noexcept { return _mm_set1_epi8(static_cast<char>(byte)); }
@@ -115,7 +115,7 @@ bool is(std::string_view token, const char (&lower)[Size]) noexcept {
     return different == 0;
 }
 
-/// Collects what is known of the headers.
+/// Collects the headers that the server needs.
 class notes {
 public:
     notes(request& r, std::vector<header>& headers, body_headers& body) noexcept

@@ -17,10 +17,10 @@ namespace keel::inline KEEL_ABI::http {
 
 struct header {
     std::string_view name;
-    std::string_view value;  // without the white space around it
+    std::string_view value;  // without surrounding white space
 };
 
-/// Headers that are asked for with every request: found once, while reading.
+/// Headers that are needed for every request; found once, while parsing.
 enum class known : std::uint8_t {
     authorization,
     content_type,
@@ -33,14 +33,15 @@ enum class known : std::uint8_t {
 };
 inline constexpr std::size_t known_count = 8;
 
-/// Views are good until the next call of the reader that gave it, and only as long as the bytes it was fed.
+/// Views are valid until the next call of the reader, and only as long as the bytes that it was fed.
 struct request {
     std::string_view method;
     std::string_view target;  // as it was sent
-    std::string_view path;    // of the target, without '?' and what follows
+    std::string_view path;    // of the target, without the query
     std::string_view query;   // without the '?'
-    std::string_view host;    // of an absolute target, else the header Host; with the port; data() == nullptr: none
-    unsigned minor = 1;       // HTTP/1.minor
+    std::string_view
+        host;  // from an absolute target, otherwise from the Host header; with the port; data() == nullptr: missing
+    unsigned minor = 1;  // HTTP/1.minor
     bool keep_alive = true;
     bool has_body = false;
     std::span<const header> headers = {};

@@ -202,7 +202,7 @@ void http_connection::close_sides() {
 
 // ---- the response ----
 
-void http_connection::expect_answer(std::shared_ptr<answer_observer> from) noexcept {
+void http_connection::expect_answer(std::shared_ptr<answer_watcher> from) noexcept {
     using responder = http1_core::responder;
     // A half-close of a client of 2026-07-28 cancels its request (HTTP-11); for older clients it has no meaning.
     const bool modern = modern_ && from == modern_;

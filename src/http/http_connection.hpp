@@ -2,7 +2,7 @@
 
 // The driver of http1_core: one HTTP connection with its socket and the objects that answer its requests.
 
-#include "http/answer_observer.hpp"
+#include "http/answer_watcher.hpp"
 #include "http/http1_core.hpp"
 
 #include <keel/connection.hpp>
@@ -59,7 +59,7 @@ public:
     // ---- the response to the current request ----
 
     /// `from` completes the response later. It is kept until then, and told what happens to the client.
-    void expect_answer(std::shared_ptr<answer_observer> from) noexcept;
+    void expect_answer(std::shared_ptr<answer_watcher> from) noexcept;
     bool answering() const noexcept { return core_.answering(); }
     bool streaming() const noexcept { return core_.streaming(); }
 
@@ -120,7 +120,7 @@ private:
     keel::http::http_worker& worker_;
     std::unique_ptr<connection> wire_;
     http1_core core_;
-    std::shared_ptr<answer_observer> watcher_;  // null unless the core has a responder
+    std::shared_ptr<answer_watcher> watcher_;  // null unless the core has a responder
     std::shared_ptr<stateless_handler> modern_;
     std::shared_ptr<stateless_handler> stateless_;
     std::string common_headers_;

@@ -9,7 +9,7 @@ namespace keel::inline KEEL_ABI {
 struct http_server::impl {
     impl(server& s, http_options o) : work(std::make_shared<http::http_server_core>(s, std::move(o))) {}
 
-    /// Once: a service that has ended does not begin again. One that could not begin may be tried again.
+    /// At most once: an http_server cannot be restarted. After a failed start, start may be called again.
     template <class F>
     void begin(F open) {
         std::lock_guard lock(mutex);
@@ -32,7 +32,7 @@ http_server::http_server(server& s, http_options options) : impl_(std::make_shar
 
 http_server::~http_server() {
     impl_->work->stop({});
-    // In a handler, and for a loop that somebody else runs, it cannot wait; what is left keeps what it needs.
+    // Cannot wait in a handler or for the caller's loop; workers that are left keep the core alive.
     if (impl_->work->in_own_thread() || !impl_->work->wait_for_own()) return;
     impl_->work->join();
 }

@@ -29,7 +29,7 @@ void refuse(const legacy_request& r, const unavailable& why, const rpc::request_
     r.answer->respond(why.status, json_type, text, why.headers);
 }
 
-/// Unguessable, and it says on which worker the session lives: nobody has to look it up in a place shared by all.
+/// Unguessable. Contains the index of the session's worker, so no shared table is needed.
 std::string new_id(unsigned worker) {
     constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     unsigned char random[random_bytes];
@@ -51,7 +51,7 @@ http_worker* worker_named(http_server_core& all, std::string_view id) {
     return &all.worker_of(static_cast<unsigned>(index));
 }
 
-/// False: it was refused.
+/// Returns false if the request was refused.
 bool check_message(const legacy_request& r, const rpc::message& m, bool in_batch) {
     bool invalid = m.kind == rpc::message_kind::invalid;
     const char* why = invalid ? m.problem : nullptr;
@@ -62,7 +62,7 @@ bool check_message(const legacy_request& r, const rpc::message& m, bool in_batch
     return !why;
 }
 
-/// False: it was refused, as a whole.
+/// Returns false if the batch was refused as a whole.
 bool read_batch(const legacy_request& r, const json::value& body, protocol::revision rev, std::size_t max_batch,
                 std::vector<rpc::message>& out) {
     if (!protocol::has_batches(rev) || body.empty() || body.size() > max_batch) {
@@ -79,13 +79,13 @@ bool read_batch(const legacy_request& r, const json::value& body, protocol::revi
     return true;
 }
 
-/// On the session's worker.
+/// Called on the session's worker.
 void deliver(http_worker& home, const legacy_request& r) {
     auto session = home.find_session(r.session_id);
     if (!session || session->ended() || !session->belongs_to(r.credential)) {
         return refuse(r, 404, session_not_found, "session not found", r.id);
     }
-    // New work is refused; answers to what was asked, and cancels, still help to end what runs.
+    // During shutdown new requests are refused; responses and cancels are accepted, because they help running calls to end.
     bool new_work = r.what == legacy_request::kind::listen || r.id.present();
     if (home.stopping() && new_work) return refuse(r, shutting_down(), r.id);
     if (r.principal) session->session().set_principal(r.principal);
@@ -98,8 +98,8 @@ void deliver(http_worker& home, const legacy_request& r) {
     }
     const limits& bounds = home.shared.server->core->options.limits;
     const json::value* body = r.parsed ? r.parsed : home.document.read(r.body, {.max_depth = bounds.max_depth});
-    if (!body) return refuse(r, 400, error_code::parse, "invalid JSON");  // it was read once already
-    bool early = !session->session().initialized();  // the transport of 2024-11-05: its handshake comes this way too
+    if (!body) return refuse(r, 400, error_code::parse, "invalid JSON");  // cannot happen: it was parsed before
+    bool early = !session->session().initialized();  // HTTP+SSE of 2024-11-05: initialize arrives here too
     if (early || !body->is_array()) {
         rpc::message m = rpc::classify(*body);
         if (!early && !check_message(r, m, false)) return;
@@ -117,7 +117,7 @@ void hand_over(http_worker& here, const legacy_request& r) {
     http_worker* home = worker_named(here.shared, r.session_id);
     if (!home) return refuse(r, 404, session_not_found, "session not found", r.id);
     if (home == &here) return deliver(here, r);
-    // What the request points to is gone when the other loop gets to it.
+    // Copies, because the request's views are invalid when the other loop handles it.
     struct kept {
         std::string session_id, credential, last_event_id, body;
     };
@@ -136,7 +136,7 @@ void hand_over(http_worker& here, const legacy_request& r) {
         there.answer = answer;
         try {
             deliver(*home, there);
-        } catch (const std::exception& e) {  // a lack of memory ends this request and nothing else (F11)
+        } catch (const std::exception& e) {  // an exception, such as bad_alloc, fails this request only (F11)
             home->shared.server->core->report(log_level::error,
                                               std::string("failed to handle an HTTP request: ") + e.what());
             refuse(there, 500, error_code::internal, "internal error", there.id);
@@ -173,7 +173,7 @@ void open_session(http_worker& here, const legacy_request& r) {
         refuse(r, too_many_requests(), m.id);
         return made->end("too many requests in flight");
     }
-    if (made && made->open(m, r.answer)) here.add_session(std::move(made));  // H1: not before it has succeeded
+    if (made && made->open(m, r.answer)) here.add_session(std::move(made));  // H1: only after success
 }
 
 void open_old_session(http_worker& here, const legacy_request& r) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A request of an older client on its way to its session, which may live on another loop.
+// Passes a request of a revision up to 2025-11-25 to its session, which may live on another loop.
 
 #include "http/exchange.hpp"
 #include "rpc/request_id.hpp"
@@ -23,17 +23,17 @@ struct legacy_request {
     std::string_view credential = {};
     std::string_view last_event_id = {};
     std::string_view body = {};
-    const json::value* parsed = nullptr;  // the body, if it has been read
-    rpc::request_id id = {};              // of the message, if it is one alone
+    const json::value* parsed = nullptr;  // the body, if it has been parsed
+    rpc::request_id id = {};              // of the message, unless it is a batch
     std::shared_ptr<const std::string> principal = {};
     std::shared_ptr<exchange> answer = {};
 };
 
-/// Hands it to the session's worker; 404 when there is none. `here` is the worker of the connection.
+/// Passes the request to the worker of its session; responds 404 if the session is unknown. `here` is the worker of the connection.
 void hand_over(http_worker& here, const legacy_request& r);
-/// The first message: makes a session on this worker, if all goes well.
+/// Handles the first message, `initialize`: creates a session on this worker if it succeeds.
 void open_session(http_worker& here, const legacy_request& r);
-/// The same for the transport of 2024-11-05, whose session begins with its stream.
+/// For the HTTP+SSE transport of 2024-11-05, whose session begins with its stream.
 void open_old_session(http_worker& here, const legacy_request& r);
 
 }  // namespace keel::http

@@ -45,7 +45,7 @@ std::shared_ptr<legacy_session> legacy_session::create(http_worker& l, std::stri
     // Held by the server's session until it has ended: it speaks through us.
     made->session_ = l.shared.server->attach(l.loop, [made](const connection_end&) {
         made->on_session_ended();
-        detail::release_later(*made->worker_.loop, made);  // its peer uses us until this turn is over
+        detail::release_later(*made->worker_.loop, made);  // the peer uses this object until the end of the turn
     });
     if (!made->session_) return nullptr;
     l.hold();
@@ -69,7 +69,7 @@ const legacy_session::stream* legacy_session::find(stream_id on) const noexcept 
     return const_cast<legacy_session*>(this)->find(on);
 }
 
-// ---- what comes in ----
+// ---- received messages ----
 
 bool legacy_session::open(const rpc::message& message, std::shared_ptr<exchange> ex) {
     auto self = shared_from_this();
@@ -93,7 +93,7 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
     auto session = session_;
     rpc::peer_core& core = session->peer().core();
     std::size_t requests = 0;
-    std::unordered_set<rpc::request_id, rpc::request_id_hash> ids;  // of a batch
+    std::unordered_set<rpc::request_id, rpc::request_id_hash> ids;  // ids in a batch
     for (const rpc::message& m : messages) {
         if (m.kind != rpc::message_kind::request) continue;
         ++requests;
@@ -125,7 +125,7 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
     if (on == no_stream) ex->respond(202, {}, {});
 }
 
-// ---- streams for the client in general ----
+// ---- streams for messages that belong to no request ----
 
 void legacy_session::listen(std::string_view last_event, std::shared_ptr<exchange> ex) {
     touch();
@@ -147,7 +147,7 @@ void legacy_session::listen(std::string_view last_event, std::shared_ptr<exchang
     worker_.flush_dirty();
 }
 
-// The newest hears; older ones stay, and are silent (H12). Those that nobody listens to can be fetched for a while.
+// Messages go to the newest stream only; older ones stay open without messages (H12). Disconnected ones can be resumed for a while.
 void legacy_session::be_newest(stream_id on) {
     stream_id before = std::exchange(general_, on);
     std::erase(older_, on);
@@ -180,7 +180,7 @@ void legacy_session::listen_old(std::string_view message_path, std::shared_ptr<e
 
 void legacy_session::resume(const event_log::position& from, std::shared_ptr<exchange> ex) {
     stream& s = *find(from.stream);
-    if (s.at) s.at->end_stream();  // H11: we only believed that it was alive
+    if (s.at) s.at->end_stream();  // H11: the old connection is dead, although not detected yet
     s.at = std::move(ex);
     s.at->attach(weak_from_this(), worker_.loop, from.stream);
     if (s.general) {
@@ -192,7 +192,7 @@ void legacy_session::resume(const event_log::position& from, std::shared_ptr<exc
     events_.clear();
     append_comment(events_);
     if (session_->negotiated() >= revision::r2025_11_25) {
-        // Clients that lose this stream too, before its first event, keep their place.
+        // Keeps the position of clients that lose this stream before its first event.
         append_priming_event(events_, event_log::id_of(from.stream, from.number));
     }
     log_.replay(from, [&](std::uint64_t number, std::string_view data) {
@@ -203,7 +203,7 @@ void legacy_session::resume(const event_log::position& from, std::shared_ptr<exc
     worker_.flush_dirty();
 }
 
-// ---- what goes out ----
+// ---- sent messages ----
 
 std::string& legacy_session::begin(const outgoing_message&) {
     constexpr std::size_t kept_capacity = 64 * 1024;
@@ -216,7 +216,7 @@ std::string& legacy_session::begin(const outgoing_message&) {
 void legacy_session::end(const outgoing_message& about) {
     stream_id on = place_of(about.stream);
     stream* s = find(on);
-    // What was to be said on a stream that is over concerns the client in general.
+    // Messages of an ended stream go to the general stream.
     if (!s && !about.is_response()) s = find(on = general_);
     if (!s) {
         worker_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
@@ -231,18 +231,18 @@ void legacy_session::open_stream(stream_id on, stream& s) {
     s.at->open_stream(opening_ && session_->initialized() ? session_header() : std::string());
     s.open = true;
     events_.clear();
-    append_comment(events_);  // so that proxies let the head go (H19)
+    append_comment(events_);  // makes proxies forward the head (H19)
     if (has_ids() && session_->negotiated() >= revision::r2025_11_25) {
         append_priming_event(events_, event_log::id_of(on, log_.add(on, {})));  // LHTTP-20
         s.has_id = true;
     }
     s.at->send(events_);
-    // Of a batch: what was answered while it could still have been plain JSON.
+    // Answers of a batch that were held back for a plain JSON response.
     for (const std::string& each : std::exchange(s.answers, {})) say(on, s, each);
 }
 
 void legacy_session::say(stream_id on, stream& s, std::string_view text) {
-    // Nobody can come back for a stream of which he never got an id.
+    // A stream that was never opened cannot be resumed.
     bool kept = has_ids() && s.open;
     if (!s.at && !kept) {
         worker_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
@@ -297,7 +297,7 @@ void legacy_session::end_stream(stream_id on, stream& s) {
     }
 }
 
-// It can be fetched for a while, unless too many others have ended since (J5).
+// The stream can be resumed for a while, unless too many others have ended since (J5).
 void legacy_session::has_ended(stream_id on, stream& s) {
     s.ended = worker_.coarse_now();
     ended_.push_back(on);
@@ -311,7 +311,7 @@ void legacy_session::has_ended(stream_id on, stream& s) {
     }
 }
 
-// B18: the request was cancelled, and its exchange must end.
+// B18: the request was cancelled; its HTTP exchange must still end.
 void legacy_session::on_unanswered(stream_id on, const rpc::request_id& id) {
     stream* s = find(on);
     if (ending_ || one_stream_ || !s) return;
@@ -341,7 +341,7 @@ std::size_t legacy_session::queued_bytes(stream_id on) const noexcept {
 
 void legacy_session::flush(time_point) { worker_.flush_dirty(); }
 
-// ---- connections come and go ----
+// ---- connection events ----
 
 void legacy_session::on_exchange_gone(std::uint64_t tag) {
     auto self = shared_from_this();
@@ -349,7 +349,7 @@ void legacy_session::on_exchange_gone(std::uint64_t tag) {
     if (one_stream_) return end("the client closed its stream");
     stream* s = find(tag);
     if (!s || !s->at || !s->at->gone()) return;
-    s->at.reset();  // H6: the request goes on
+    s->at.reset();  // H6: the request continues
     if (!s->general) return;
     if (tag != general_) {
         std::erase(older_, tag);
@@ -390,7 +390,7 @@ void legacy_session::stop(duration drain) {
     if (auto session = session_) session->close(drain);
 }
 
-// The server has let it go: after `end`, or because it stops.
+// The server_session has ended: after `end`, or because the server stops.
 void legacy_session::on_session_ended() {
     auto self = shared_from_this();
     session_.reset();

@@ -1,6 +1,6 @@
 #pragma once
 
-// One client of a revision up to 2025-11-25 over HTTP: a session that outlives its connections, and its streams.
+// An HTTP session of a client of revisions up to 2025-11-25, with its streams. It outlives connections.
 
 #include "http/event_log.hpp"
 #include "http/exchange.hpp"
@@ -25,53 +25,53 @@ class http_worker;
 /// The error code that other servers of these revisions use.
 inline constexpr int session_not_found = -32001;
 
-/// Lives on its worker's loop; owned by the worker, and by its server session until that has ended.
+/// Lives on its worker's loop. Owned by the worker, and by its server_session until that has ended.
 class legacy_session final : public rpc::message_sink,
                              private rpc::stream_control,
                              public exchange_user,
                              public std::enable_shared_from_this<legacy_session> {
 public:
-    /// `one_stream`: everything goes to one stream that ends with the session (the transport of 2024-11-05).
+    /// `one_stream`: all messages go to one stream, which ends with the session (HTTP+SSE transport of 2024-11-05).
     static std::shared_ptr<legacy_session> create(http_worker& l, std::string id, std::string credential,
                                                   bool one_stream = false);
     legacy_session(http_worker& l, std::string id, std::string credential, bool one_stream);
     ~legacy_session() override = default;
 
     const std::string& id() const noexcept { return id_; }
-    /// A session belongs to who has opened it (H2).
+    /// A session may be used only with the credential that created it (H2).
     bool belongs_to(std::string_view credential) const noexcept { return credential == credential_; }
     server_side::server_session& session() noexcept { return *session_; }
     bool ended() const noexcept { return !session_; }
 
-    /// `initialize`, the first message: true when it has succeeded. Either way it is answered.
+    /// Handles `initialize`, the first message, and answers it. Returns true if it succeeded.
     bool open(const rpc::message& message, std::shared_ptr<exchange> ex);
-    /// What a client posts: one message, or several (2025-03-26). They have been found well formed.
+    /// Handles a POST with one message, or a batch (2025-03-26). The messages must be valid.
     void post(std::span<const rpc::message> messages, bool batch, std::shared_ptr<exchange> ex);
-    /// A stream for what belongs to no request; or the rest of one that was cut off. `last_event` is empty for the first.
+    /// Opens a stream for messages that belong to no request, or resumes a stream after `last_event` if that is not empty.
     void listen(std::string_view last_event, std::shared_ptr<exchange> ex);
-    /// The one stream of the transport of 2024-11-05.
+    /// Opens the stream of the HTTP+SSE transport of 2024-11-05.
     void listen_old(std::string_view message_path, std::shared_ptr<exchange> ex);
-    /// H3: DELETE, or expiry. Open streams end, pending requests are told, handlers are cancelled.
+    /// Ends the session (DELETE or expiry, H3): ends open streams, answers pending requests with an error, cancels handlers.
     void end(const char* why);
-    /// The server stops: running calls get `drain`, then everything is answered and ends.
+    /// Graceful shutdown: running calls may take `drain`, then all are answered.
     void stop(duration drain);
-    /// True when nobody has used it for too long (H14). Also lets go of streams that have ended a while ago.
+    /// Returns true if the session has been idle for longer than the limit (H14). Also deletes expired streams.
     bool check_idle(time_point now);
 
 private:
     using revision = protocol::revision;
 
-    /// What one POST, or the client in general, hears.
+    /// The messages for one POST, or those that belong to no request.
     struct stream {
-        std::shared_ptr<exchange> at;  // null: nobody listens at the moment
-        bool open = false;             // as an event stream, at least once
-        bool general = false;          // it carries what belongs to no request
-        bool has_id = false;           // the client got an event with an id, and may come back for more
+        std::shared_ptr<exchange> at;  // null: not connected
+        bool open = false;             // an event stream was opened at least once
+        bool general = false;          // for messages that belong to no request
+        bool has_id = false;           // the client has an event id and can resume
         bool json_only = false;
         bool batch = false;
-        rpc::request_id id;                // of the request, if it is one alone
-        std::size_t unanswered = 0;        // requests
-        std::vector<std::string> answers;  // of a batch that is answered as JSON
+        rpc::request_id id;                // of the request, unless it is a batch
+        std::size_t unanswered = 0;        // number of requests
+        std::vector<std::string> answers;  // of a batch with a JSON response
         time_point ended = time_point::max();
     };
 
@@ -93,7 +93,7 @@ private:
     void on_exchange_quiet(std::uint64_t tag) override;
 
     bool has_ids() const noexcept;
-    /// What belongs to no request goes to the newest stream that was opened for it.
+    /// Messages that belong to no request go to the newest stream for these.
     rpc::stream_id place_of(rpc::stream_id on) const noexcept { return on == 0 || one_stream_ ? general_ : on; }
     stream* find(rpc::stream_id on) noexcept;
     const stream* find(rpc::stream_id on) const noexcept;
@@ -116,9 +116,9 @@ private:
     std::shared_ptr<server_side::server_session> session_;
     event_log log_;
     std::unordered_map<rpc::stream_id, stream> streams_;
-    rpc::stream_id general_ = 0;        // the one for what belongs to no request; 0: there was none yet
-    std::deque<rpc::stream_id> ended_;  // streams that can still be fetched, the oldest first
-    std::deque<rpc::stream_id> older_;  // such streams that were opened before: open, and silent (H12)
+    rpc::stream_id general_ = 0;        // the stream for messages that belong to no request; 0: none
+    std::deque<rpc::stream_id> ended_;  // ended streams that can still be resumed, the oldest first
+    std::deque<rpc::stream_id> older_;  // former `general_` streams that are still open; nothing is sent on them (H12)
     std::string text_;                  // of the message being written
     std::string events_;
     rpc::stream_id next_stream_ = 1;

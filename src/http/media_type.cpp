@@ -26,7 +26,7 @@ bool is_token(std::string_view text) noexcept {
     });
 }
 
-/// Cuts off what comes before the next separator outside of quotes.
+/// Removes and returns the text before the next separator outside quotes.
 std::string_view cut(std::string_view& rest, char separator) noexcept {
     bool quoted = false;
     std::size_t i = 0;
@@ -42,10 +42,10 @@ std::string_view cut(std::string_view& rest, char separator) noexcept {
 
 struct parameter {
     std::string_view name;
-    std::string_view value;  // without quotes, its escapes as they are
+    std::string_view value;  // without quotes; escapes are not decoded
 };
 
-/// False when it is no parameter.
+/// Returns false if the parameter is invalid.
 bool read_parameter(std::string_view text, parameter& out) noexcept {
     const std::size_t equals = text.find('=');
     if (equals == std::string_view::npos) return false;
@@ -57,7 +57,7 @@ bool read_parameter(std::string_view text, parameter& out) noexcept {
     return is_token(out.name) && is_token(out.value);
 }
 
-/// "0", "0.000", "1", "0.8". False when it is no weight.
+/// "0", "0.000", "1", "0.8". Returns false if the weight is invalid.
 bool read_weight(std::string_view text, bool& zero) noexcept {
     if (text.empty() || text.size() > 5 || (text[0] != '0' && text[0] != '1')) return false;
     if (text.size() > 1 && text[1] != '.') return false;
@@ -68,7 +68,7 @@ bool read_weight(std::string_view text, bool& zero) noexcept {
     return true;
 }
 
-/// What is known of one type: of several entries the most specific one counts, of equal ones any that wants it.
+/// Whether one type is accepted: the most specific entry decides; of equal ones, any that accepts it.
 struct opinion {
     int specific = 0;
     bool wanted = false;
@@ -109,7 +109,7 @@ accepted_types read_accept(std::span<const header> headers) {
     for (const header& each : headers) {
         if (!same(each.name, "accept")) continue;
         out.said = true;
-        if (each.value == "application/json, text/event-stream") {  // what nearly everybody says
+        if (each.value == "application/json, text/event-stream") {  // the usual value
             json.hear(3, true);
             events.hear(3, true);
             continue;

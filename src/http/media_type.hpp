@@ -1,6 +1,6 @@
 #pragma once
 
-// Which media types a client accepts, and what it sends.
+// The Accept and Content-Type headers.
 
 #include "http/request_reader.hpp"
 
@@ -12,13 +12,13 @@ namespace keel::inline KEEL_ABI::http {
 inline constexpr std::string_view json_type = "application/json";
 
 struct accepted_types {
-    bool said = false;  // there was an Accept header. Without one HTTP lets a server send anything
+    bool said = false;  // there was an Accept header; without one HTTP allows any type
     bool json = false;
     bool event_stream = false;
 };
 
 /// All Accept headers together. The most specific entry decides: `text/event-stream;q=0, */*` does not accept an event
-/// stream. Entries that cannot be understood count as not written.
+/// stream. Invalid entries are ignored.
 accepted_types read_accept(std::span<const header> headers);
 
 /// `application/json` with any parameters; a charset must be UTF-8.

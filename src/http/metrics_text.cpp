@@ -74,7 +74,7 @@ void append_methods(std::string& out, const server_health& health) {
     each("keel_method_requests_total", "", [](const method_health& m) { return m.count; });
     begin_metric(out, "keel_method_errors_total", "counter", "Requests answered with a protocol error, by method.");
     each("keel_method_errors_total", "", [](const method_health& m) { return m.errors; });
-    // A gauge and not a summary: a summary must have a sum, which nobody keeps.
+    // Not a summary: that requires a sum, which is not recorded.
     begin_metric(out, "keel_method_seconds", "gauge", "Request duration in seconds, by method and quantile.");
     each("keel_method_seconds", ",quantile=\"0.5\"", [](const method_health& m) { return seconds(m.p50); });
     each("keel_method_seconds", ",quantile=\"0.9\"", [](const method_health& m) { return seconds(m.p90); });
@@ -99,7 +99,7 @@ void append_metrics(std::string& out, const server_health& health,
     append_methods(out, health);
     for (const auto& [name, value] : extra) {
         const std::string clean = metric_name(name);
-        // A metric that is described twice would make the whole text invalid.
+        // A duplicate metric would make the whole text invalid.
         if (out.find("# TYPE " + clean + " ", start) != std::string::npos) continue;
         const bool counts = clean.ends_with("_total");
         append_metric(out, clean, counts ? "counter" : "gauge", "See the documentation of the server.", value);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a server is doing, in the text format of Prometheus (version 0.0.4).
+// Metrics in the text format of Prometheus (version 0.0.4).
 
 #include <keel/server_health.hpp>
 
@@ -13,8 +13,8 @@ namespace keel::inline KEEL_ABI::http {
 
 inline constexpr std::string_view metrics_content_type = "text/plain; version=0.0.4; charset=utf-8";
 
-/// `extra` is what the program or the transport counts: counters end in "_total", the rest are gauges. What Prometheus does
-/// not allow in a name becomes '_'; of two with one name the first is shown.
+/// `extra` are metrics of the application or the transport: names that end in "_total" are counters, others gauges. Invalid
+/// characters in names are replaced by '_'; duplicates are omitted.
 void append_metrics(std::string& out, const server_health&,
                     const std::vector<std::pair<std::string, double>>& extra = {});
 

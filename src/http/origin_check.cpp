@@ -33,7 +33,7 @@ bool read_port(std::string_view text, int& port) noexcept {
     return port <= 65535;
 }
 
-/// What our clients send. Parameters of tools may be mirrored under any name that begins with Mcp-Param-.
+/// The headers of MCP clients. Tool parameters may be mirrored in any header that begins with Mcp-Param-.
 bool may_be_sent(std::string_view lower_case_name) noexcept {
     constexpr std::string_view known[] = {
         "accept",         "authorization", "content-type",         "last-event-id", "mcp-method", "mcp-name",
@@ -64,7 +64,7 @@ bool origin_check::read_authority(std::string_view text, authority& out) {
         const std::size_t colon = std::min(text.find(':'), text.size());
         name = text.substr(0, colon);
         rest = text.substr(colon);
-        if (name.ends_with('.')) name.remove_suffix(1);  // "localhost." is localhost, written in full
+        if (name.ends_with('.')) name.remove_suffix(1);  // "localhost." equals "localhost"
         if (name.empty() || name.ends_with('.') || name.starts_with('.')) return false;
         for (char c : name) {
             if (!is_alphanumeric(c) && c != '-' && c != '.' && c != '_') return false;
@@ -74,7 +74,7 @@ bool origin_check::read_authority(std::string_view text, authority& out) {
     return rest.empty() || (rest.starts_with(':') && read_port(rest.substr(1), out.port));
 }
 
-/// As browsers write it: scheme, host, port, and not even a slash behind them.
+/// As browsers write it: scheme, host and port without a trailing slash.
 bool origin_check::read_origin(std::string_view text, page& out) {
     const std::size_t end = text.find("://");
     if (end == std::string_view::npos) return false;
@@ -125,7 +125,7 @@ bool origin_check::host_allowed(const authority& host) const {
     });
 }
 
-/// Allowed by name or by "*", as opposed to being one of our own pages.
+/// Allowed by `origins`, as opposed to an origin that equals Host.
 bool origin_check::listed(std::string_view origin) const {
     if (any_origin_) return true;
     if (origin == "null") return null_origin_;
@@ -137,7 +137,7 @@ bool origin_check::listed(std::string_view origin) const {
 }
 
 origin_check::verdict origin_check::check(const request& r) const {
-    // Two origins are none that could be checked.
+    // Several Origin headers cannot be checked.
     if (r.count("origin") > 1) return verdict::bad_origin;
     return check(r.host, r.find("origin"));
 }
@@ -145,14 +145,14 @@ origin_check::verdict origin_check::check(const request& r) const {
 origin_check::verdict origin_check::check(std::string_view host, std::string_view origin) const {
     authority called;
     const bool has_host = host.data() != nullptr;
-    // A client of HTTP/1.0 may name no host. It is no browser, but where names are checked it has not shown that.
+    // HTTP/1.0 clients may omit Host. That is accepted only where Host is not checked.
     const bool host_is_fine = has_host ? read_authority(host, called) && host_allowed(called)
                                        : any_host_ || (!rules_.loopback && hosts_.empty());
-    // The origin goes first: a request with both wrong must hear 403.
+    // Origin first: if both are wrong, the status must be 403.
     if (origin.data() != nullptr && !listed(origin)) {
         page p;
         if (!read_origin(origin, p)) return verdict::bad_origin;
-        // Our own page: it talks to the host it came from. Which scheme that was we cannot know behind a proxy.
+        // The page's own host. The scheme is not compared: behind a proxy it is unknown.
         const int port = called.port >= 0 ? called.port : (p.secure ? 443 : 80);
         const bool own = has_host && host_is_fine && p.at.name == called.name && port_of(p) == port;
         if (!own && !(rules_.loopback && is_loopback_name(p.at.name))) return verdict::bad_origin;
@@ -171,7 +171,7 @@ int origin_check::status_of(verdict v) noexcept {
 
 void origin_check::append_cors(std::string& out, std::string_view origin) const {
     if (!rules_.cors) return;
-    // The answer depends on the origin even when that one is told nothing: a cache must not give it to another one.
+    // Also without CORS headers, the response depends on Origin: caches must not reuse it for another origin.
     if (!any_origin_) out.append("Vary: Origin\r\n");
     if (origin.data() == nullptr || !listed(origin)) return;
     add_header(out, "Access-Control-Allow-Origin", any_origin_ ? std::string_view("*") : origin);

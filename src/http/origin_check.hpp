@@ -1,10 +1,9 @@
 #pragma once
 
-// Who may talk to the server from a browser, and under which names it may be called (DNS rebinding).
+// Validation of the Host and Origin headers, against DNS rebinding and for CORS.
 //
-// A web page can make a browser send requests to 127.0.0.1, and by changing the address of its own name after the page was
-// loaded it can even read the answers. Such requests carry the page's name as Host and Origin: both are checked against
-// what is expected here.
+// A web page can make a browser send requests to 127.0.0.1. If it changes the DNS address of its own name after the page was
+// loaded, it can even read the responses. Such requests have the page's name in Host and Origin, so both are checked.
 
 #include "http/request_reader.hpp"
 
@@ -19,42 +18,41 @@ struct origin_rules {
     /// Bound to a loopback address: then Host must be localhost, 127.0.0.1 or [::1] with any port, and Origin absent or
     /// one of these with http or https and any port.
     ///
-    /// Bound to anything else, and with no `hosts` below, Host is not checked at all: we do not know the names under
-    /// which the world reaches us. A page of ours is then known by its Origin being the very Host it talks to, which
-    /// rebinding can fake: whoever listens to the world without authorization should name the hosts.
+    /// Bound to another address and without `hosts`, Host is not checked, because the server's names are unknown. An Origin is then
+    /// accepted if it equals Host, which DNS rebinding can fake: a public server without authentication should set `hosts`.
     bool loopback = true;
-    /// More names to be called by: "example.com" (any port), "example.com:8080", "*" (all of them).
+    /// More allowed hosts: "example.com" (any port), "example.com:8080", "*" (all).
     std::vector<std::string> hosts = {};
-    /// More pages that may talk to us: "https://app.example.com", "null", "*" (all of them).
+    /// More allowed origins: "https://app.example.com", "null", "*" (all).
     std::vector<std::string> origins = {};
-    /// Let the pages in `origins` read the answers (CORS).
+    /// Allow pages of `origins` to read the responses (CORS).
     bool cors = false;
 };
 
-/// Immutable once made: any thread may ask.
+/// Immutable and thread-safe.
 class origin_check {
 public:
     enum class verdict : std::uint8_t { fine, bad_origin, bad_host };
 
-    /// Throws std::invalid_argument naming the entry that is no host or origin.
+    /// Throws std::invalid_argument if an entry is not a valid host or origin.
     explicit origin_check(origin_rules rules = {});
 
     verdict check(const request&) const;
-    /// Views whose data() is nullptr are absent headers.
+    /// A view with data() == nullptr means a missing header.
     verdict check(std::string_view host, std::string_view origin) const;
-    /// 403 for a bad Origin, 421 for a bad Host, 0 when it is fine.
+    /// 403 for a bad Origin, 421 for a bad Host, otherwise 0.
     static int status_of(verdict) noexcept;
 
-    /// The headers that let a page read this answer: none unless rules.cors is set and `origin` was allowed by name or by
-    /// "*". To be appended to the head of every answer to it, refusals included.
+    /// Appends the headers that allow a page to read the response, if rules.cors is set and `origin` is in `origins`. Call it for
+    /// every response, errors included.
     void append_cors(std::string& out, std::string_view origin) const;
-    /// The same for the answer to OPTIONS, by which a browser asks first. `wanted` is Access-Control-Request-Headers.
+    /// Appends the headers for a preflight request (OPTIONS). `wanted` is Access-Control-Request-Headers.
     void append_preflight(std::string& out, std::string_view origin, std::string_view wanted) const;
 
 private:
     struct authority {
-        std::string name;  // lower case, without a dot at the end; an IPv6 address with its brackets
-        int port = -1;     // -1: none was said
+        std::string name;  // lower case, without a trailing dot; IPv6 addresses with brackets
+        int port = -1;     // -1: missing
     };
     struct page {
         bool secure = false;

@@ -1,4 +1,4 @@
-// What a browser, a load balancer and a monitor see.
+// The front page, /health and the metrics.
 
 #include "http/http_connection.hpp"
 #include "http/http_server_core.hpp"

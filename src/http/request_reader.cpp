@@ -10,9 +10,9 @@ namespace keel::inline KEEL_ABI::http {
 namespace {
 
 constexpr std::size_t kept_memory = 64 * 1024;
-constexpr std::uint8_t max_empty_bytes = 8;  // four empty lines: old clients send one after a body
+constexpr std::uint8_t max_empty_bytes = 8;  // four empty lines: some old clients send one after a body
 
-/// True when every coding of the list is one we know; which of them may stand there is another matter.
+/// True if all codings of the list are known. Not all of these are allowed.
 bool knows_codings(std::string_view list) {
     bool all = true;
     for_each_item(list, [&](std::string_view coding) { all = all && same_ignoring_case(coding, "chunked"); });
@@ -48,7 +48,7 @@ std::size_t request_reader::skip_empty_lines(std::string_view bytes) {
             if (expected == '\n') {
                 refuse(400, "invalid line end: CR without LF");
             } else if (!is_token_char(bytes[n])) {
-                refuse(400, "not an HTTP request");  // at once: whoever speaks TLS to us may never send a line end
+                refuse(400, "not an HTTP request");  // at once: a TLS client may never send a line end
             } else {
                 begun_ = true;
             }
@@ -80,7 +80,7 @@ std::size_t request_reader::take_head(std::string_view bytes) {
         return taken + bytes.size();
     }
     const std::size_t before = kept_head_.size();
-    kept_head_.append(bytes.substr(0, limits_.max_head - before));  // a head that reached the limit was refused
+    kept_head_.append(bytes.substr(0, limits_.max_head - before));  // a head that reaches the limit is refused below
     const std::size_t end = find_head_end(kept_head_);
     if (state_ == state::refused) return taken;
     if (end == 0) return taken + bytes.size();
@@ -89,7 +89,7 @@ std::size_t request_reader::take_head(std::string_view bytes) {
     return taken + end - before;
 }
 
-/// The size of the head, or 0 until its end has come. Continues where the last call stopped.
+/// Returns the size of the head, or 0 if it is incomplete. Continues where the last call stopped.
 std::size_t request_reader::find_head_end(std::string_view text) {
     using event = head_end_finder::event;
     const std::string_view available = text.substr(0, limits_.max_head);
@@ -158,7 +158,7 @@ void request_reader::refuse_head(head_error why) {
     }
 }
 
-/// Origin form ("/mcp?x") or absolute form ("http://host/mcp?x"). The others are for proxies.
+/// Origin form ("/mcp?x") or absolute form ("http://host/mcp?x"). Other forms are for proxies.
 bool request_reader::split_target() {
     std::string_view target = request_.target;
     const auto bad = [&] {
@@ -195,7 +195,7 @@ std::size_t request_reader::take_sized(std::string_view bytes) {
     }
     const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, bytes.size()));
     const std::size_t needed = kept_body_.size() + n;
-    // Room for what was promised only as it comes: a promise costs the client nothing.
+    // Memory is allocated as the body arrives, not for the announced Content-Length, which costs the client nothing.
     if (kept_body_.capacity() < needed) {
         const std::size_t whole = kept_body_.size() + static_cast<std::size_t>(remaining_);
         kept_body_.reserve(std::min(whole, std::max({needed, 2 * kept_body_.capacity(), kept_memory})));
@@ -237,14 +237,14 @@ void request_reader::refuse_chunk(chunk_reader::event why) {
     }
 }
 
-/// The caller's bytes go away: what the views of the head point to moves here.
+/// Copies the head, because the caller's bytes are about to be invalid.
 void request_reader::keep_head() {
     if (head_text_.data() == kept_head_.data()) return;
     kept_head_.assign(head_text_);
     const std::string_view old = head_text_;
     const auto move = [&](std::string_view& view) {
         const char* at = view.data();
-        // Not every view lies in the head: there are absent ones, and the path "/" of a target without one.
+        // Some views do not point into the head: missing headers, and the default path "/".
         if (at == nullptr || std::less<>()(at, old.data()) || std::less<>()(old.data() + old.size(), at)) return;
         view = {kept_head_.data() + (at - old.data()), view.size()};
     };
@@ -261,7 +261,7 @@ void request_reader::keep_head() {
 
 void request_reader::refuse(int status, const char* reason) {
     state_ = state::refused;
-    release_memory();  // nothing of a refused request is kept
+    release_memory();  // a refused request keeps no memory
     refusal_ = {status, reason};
 }
 
@@ -289,7 +289,7 @@ void request_reader::next() {
 }
 
 void request_reader::release_memory() {
-    if (state_ == state::body || (state_ == state::head && begun_)) return;  // all of it is needed
+    if (state_ == state::body || (state_ == state::head && begun_)) return;  // the buffers are in use
     forget();
     std::string().swap(kept_head_);
     std::string().swap(kept_body_);
@@ -297,7 +297,7 @@ void request_reader::release_memory() {
 }
 
 std::size_t request_reader::memory() const noexcept {
-    const std::size_t inside = std::string().capacity();  // a short string needs no memory of its own
+    const std::size_t inside = std::string().capacity();  // short strings need no heap memory
     const auto kept = [&](const std::string& s) { return s.capacity() > inside ? s.capacity() : 0; };
     return kept(kept_head_) + kept(kept_body_) + headers_.capacity() * sizeof(header);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// HTTP/1.0 and 1.1 requests out of bytes, however they are cut. No I/O: whoever owns the socket feeds what it has read.
+// Reads HTTP/1.0 and 1.1 requests from input split at any byte. No I/O: the caller feeds the bytes it has read.
 
 #include "http/chunk_reader.hpp"
 #include "http/head_parser.hpp"
@@ -14,17 +14,18 @@
 namespace keel::inline KEEL_ABI::http {
 
 struct reader_limits {
-    std::size_t max_head = 16 * 1024;  // request line and headers, with their line ends; the same for trailers
+    std::size_t max_head =
+        16 * 1024;  // request line and headers with their line ends; the same limit applies to trailers
     std::size_t max_target = 8 * 1024;
     std::size_t max_headers = 100;
     std::size_t max_body = 4 * 1024 * 1024;
 };
 
-/// Reads one request after the other. What servers in a chain may understand differently is refused rather than
-/// interpreted: two lengths, unknown codings, folded lines, line ends that are not CRLF.
+/// Reads one request after the other. Refuses everything that two servers in a chain could interpret differently (request
+/// smuggling): two lengths, unknown codings, folded lines, line ends other than CRLF.
 ///
-/// The outcome never depends on how the bytes were cut. Nothing is copied when a request with a Content-Length lies
-/// whole in the bytes of one call.
+/// The result does not depend on how the input was split. A request with Content-Length that is complete in one call is
+/// not copied.
 class request_reader {
 public:
     enum class state : std::uint8_t { head, body, complete, refused };
@@ -38,31 +39,31 @@ public:
     request_reader(const request_reader&) = delete;
     request_reader& operator=(const request_reader&) = delete;
 
-    /// Takes bytes up to the end of one request and says how many: the rest belongs to the next one. Nothing is taken
-    /// once a request is complete; everything is taken, and thrown away, once one was refused.
+    /// Consumes bytes up to the end of one request and returns their number; the rest belongs to the next request. Consumes nothing in
+    /// state `complete`; consumes and discards everything in state `refused`.
     std::size_t feed(std::string_view bytes);
 
     state at() const noexcept { return state_; }
-    /// At least one byte of a request has come. Empty lines in front of it do not count.
+    /// At least one byte of a request was received. Empty lines before it do not count.
     bool begun() const noexcept { return begun_; }
-    /// The client waits for "100 Continue" before it sends the body. True after one call of feed at most, so a caller
-    /// that looks after each call answers once.
+    /// The client waits for "100 Continue" before it sends the body. True after at most one call of feed, so a caller that checks
+    /// after each call responds once.
     bool wants_continue() const noexcept { return wants_continue_ && state_ == state::body; }
 
     /// From state body on; the body is empty until the request is complete.
     const request& head() const noexcept { return request_; }
     /// The whole request, in state complete.
     const request& get() const noexcept { return request_; }
-    /// In state refused: what to answer. The connection must be closed then, because where the next request begins is
-    /// anybody's guess.
+    /// In state `refused`: the response to send. The connection must then be closed, because the start of the next request is
+    /// unknown.
     const refusal& why() const noexcept { return refusal_; }
 
-    /// Forgets the request. Keeps its memory for the next one, unless it was a large one.
+    /// Prepares for the next request. Keeps the buffers unless they are large.
     void next();
-    /// Gives back all memory, for the time of a long answer or a long wait: the views of a complete request are gone.
-    /// Nothing happens while a request is being read.
+    /// Frees all buffers, for a long response or an idle connection; invalidates the views of a complete request. Does nothing while a
+    /// request is being read.
     void release_memory();
-    /// Bytes that are kept now, for whoever wants to know what a connection costs.
+    /// Bytes of memory in use.
     std::size_t memory() const noexcept;
 
 private:
@@ -84,13 +85,13 @@ private:
     reader_limits limits_;
     request request_;
     std::vector<header> headers_;
-    std::string_view head_text_;  // where the views of the head point to: the caller's bytes or kept_head_
+    std::string_view head_text_;  // what the views of the head point into: the caller's bytes or kept_head_
     std::string kept_head_;
     std::string kept_body_;
     refusal refusal_;
 
     head_end_finder end_finder_;
-    std::size_t lines_ = 0;        // complete ones, the request line included
+    std::size_t lines_ = 0;        // complete lines, including the request line
     std::uint64_t remaining_ = 0;  // of the body
     chunk_reader chunks_;
 

@@ -6,7 +6,7 @@ namespace keel::inline KEEL_ABI::http {
 
 namespace {
 
-constexpr std::size_t length_width = 10;  // digits of a Content-Length that is filled in later
+constexpr std::size_t length_width = 10;  // digits reserved for a Content-Length that is filled in later
 constexpr std::size_t chunk_width = 8;
 
 constexpr std::string_view json_begin = "Content-Type: application/json\r\nContent-Length: ";
@@ -91,7 +91,7 @@ std::size_t begin_json(std::string& out, int status, unsigned minor, bool keep_a
         out.append(more).append(json_begin);
     }
     const std::size_t slot = out.size();
-    // Blanks before the digits are optional white space. The length stands last, so that the body begins at a known
+    // Blanks before the digits are optional white space. Content-Length is the last header, so that the body begins at a known
     // distance from it.
     out.append(length_width, ' ').append("\r\n\r\n");
     return slot;

@@ -12,8 +12,8 @@
 
 #include <keel/error.hpp>
 
-// The order of the checks is that of the specification's error cases: Origin and Host, who it is, the HTTP method, media
-// types, JSON, the era, and then what the era asks for.
+// The checks are in the order of the specification's error cases: Origin and Host, authentication, HTTP method, media types, JSON,
+// protocol revision, and then the rules of that revision.
 
 namespace keel::inline KEEL_ABI::http {
 
@@ -32,14 +32,14 @@ void refuse(http_connection& c, const unavailable& why, const rpc::request_id& i
     refuse(c, why.status, why.error.code, why.error.message, id, why.headers, why.error.data);
 }
 
-/// Who sends this. Without a hook of the program's nobody is known by name; a session then belongs to whoever sends
-/// the same credentials.
+/// The sender of a request. Without an `identify` hook there is no principal; a session then belongs to the Authorization header
+/// that created it.
 struct identity {
-    std::shared_ptr<const std::string> principal;  // null: not established
+    std::shared_ptr<const std::string> principal;  // null: there is no hook
     std::string_view credential;
 };
 
-/// A request as the program's functions see it.
+/// The request as passed to the application's hooks.
 class request_view final : public http_request {
 public:
     explicit request_view(const request& r) noexcept : r_(r) {}
@@ -75,9 +75,9 @@ bool identify(http_connection& c, const request& r, identity& out) {
     return true;
 }
 
-// ---- 2026-07-28 ----
+// ---- revision 2026-07-28 ----
 
-/// A header that must stand there once, with this value.
+/// True if the header occurs once, with this value.
 bool mirrors_once(const request& r, known header, std::string_view value) {
     std::string_view given = r.get(header);
     return given.data() && r.count(header) == 1 && protocol::mirrors(given, value);
@@ -89,7 +89,7 @@ json::value supported_versions() {
     return all;
 }
 
-/// False: it was refused.
+/// Returns false if the request was refused.
 bool check_modern_request(http_connection& c, const request& r, const rpc::message& m, const json::value& meta) {
     auto mismatch = [&](const std::string& why) {
         refuse(c, 400, error_code::header_mismatch, why, m.id);
@@ -132,7 +132,7 @@ bool check_modern_request(http_connection& c, const request& r, const rpc::messa
     return true;
 }
 
-/// The connection's own peer for requests that need no session, made when first needed. Null: it was refused.
+/// The connection's handler for requests without a session, created at first use. Returns null if the request was refused.
 stateless_handler* handler_of(http_connection& c, std::shared_ptr<stateless_handler>& kept, const rpc::request_id& id) {
     if (!kept || kept->ended()) kept = c.worker().stopping() ? nullptr : stateless_handler::create(c);
     if (!kept) refuse(c, shutting_down(), id);
@@ -147,7 +147,7 @@ void give_to(http_connection& c, stateless_handler& handler, const rpc::message&
         return refuse(c, too_many_requests(), m.id);
     }
     answer_form form = all.options.answers;
-    if (m.method == "subscriptions/listen") {  // always a stream
+    if (m.method == "subscriptions/listen") {  // the response is always a stream
         if (all.counters.streams.load(std::memory_order_relaxed) >= all.options.limits.max_streams) {
             return refuse(c, too_many_streams(), m.id);
         }
@@ -164,7 +164,7 @@ void serve_modern(http_connection& c, const request& r, const rpc::message& m, c
             return refuse(c, 400, error_code::header_mismatch,
                           "header mismatch: MCP-Protocol-Version and Mcp-Method must match the body");
         }
-        // I5: ids are not unique across clients, so a cancel here says nothing; progress is the server's to send.
+        // I5: ids are not unique across clients, so a cancel is meaningless here; only servers send progress.
         bool heard = m.method != "notifications/cancelled" && m.method != "notifications/progress";
         if (heard) {
             stateless_handler* handler = handler_of(c, c.modern(), {});
@@ -178,7 +178,7 @@ void serve_modern(http_connection& c, const request& r, const rpc::message& m, c
     if (stateless_handler* handler = handler_of(c, c.modern(), m.id)) give_to(c, *handler, m, who);
 }
 
-// ---- up to 2025-11-25 ----
+// ---- revisions up to 2025-11-25 ----
 
 legacy_request legacy(http_connection& c, const request& r, const identity& who) {
     legacy_request out;
@@ -192,7 +192,7 @@ legacy_request legacy(http_connection& c, const request& r, const identity& who)
     return out;
 }
 
-/// The revision a header names; a missing one means 2025-03-26 (HDR-21). False: it was refused (HDR-15).
+/// Reads the MCP-Protocol-Version header; missing means 2025-03-26 (HDR-21). Returns false if the request was refused (HDR-15).
 bool legacy_revision(http_connection& c, const request& r, const rpc::request_id& id, protocol::revision& out) {
     std::string_view header = r.get(known::mcp_protocol_version);
     out = protocol::revision::r2025_03_26;
@@ -227,7 +227,7 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
     bool opening = m && m->kind == rpc::message_kind::request && m->method == "initialize";
     if (m && m->kind == rpc::message_kind::notification &&
         r.get(known::mcp_protocol_version) == protocol::name_of(protocol::latest)) {
-        return c.respond(202, {}, {});  // nothing in it says what to do with it
+        return c.respond(202, {}, {});  // without `_meta` there is nothing to do
     }
     if (!legacy_revision(c, r, id, rev)) return;
     if (c.worker().shared.options.stateless) {
@@ -247,7 +247,7 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
 
 // ---- by HTTP method ----
 
-/// HTTP-05: both forms, since which one comes is for us to choose.
+/// HTTP-05: clients must accept both types, because the server chooses.
 bool check_media(http_connection& c, const request& r) {
     accepted_types accept = read_accept(r.headers);
     bool json_only = c.worker().shared.options.answers == answer_form::json;
@@ -348,7 +348,7 @@ void protocol_path(http_connection& c, const request& r) {
     method_not_allowed(c, c.worker().shared.options.stateless ? "POST" : "GET, POST, DELETE");
 }
 
-// ---- the transport of 2024-11-05 ----
+// ---- the HTTP+SSE transport of 2024-11-05 ----
 
 std::string_view query_value(std::string_view query, std::string_view name) {
     while (!query.empty()) {
@@ -396,7 +396,7 @@ void handle(http_connection& c, const request& r) {
     const http_options& o = all.options;
     std::string_view origin = r.get(known::origin);
     if (origin.data() && r.count(known::origin) > 1) return respond_error(c, 400, "duplicate Origin header");
-    bool health = !o.health_path.empty() && r.path == o.health_path;  // asked by machines, by whatever name they know
+    bool health = !o.health_path.empty() && r.path == o.health_path;  // load balancers use any Host
     bool as_before = !origin.data() && !r.host.empty() && r.host == c.trusted_host();
     auto verdict = as_before ? origin_check::verdict::fine : all.origins.check(r.host, origin);
     if (verdict == origin_check::verdict::fine && !as_before && !origin.data()) c.trusted_host() = r.host;
@@ -418,7 +418,7 @@ void handle(http_connection& c, const request& r) {
     if (o.old_sse && r.path == o.sse_path) return old_stream(c, r);
     if (o.old_sse && r.path == o.message_path) return old_message(c, r);
     if (r.path != "/" && serve_page(c, r)) return;
-    if (o.route) {  // the program may have a front page of its own
+    if (o.route) {  // the application may serve its own front page
         if (auto answer = o.route(request_view(r))) {
             std::string lines;
             for (const auto& [name, value] : answer->headers) add_header(lines, name, value);

@@ -1,6 +1,6 @@
 #pragma once
 
-// From an HTTP request to whoever answers it: the rules of HTTP that come before any message is served.
+// Validates an HTTP request and passes it to the session or handler that answers it.
 
 #include "http/request_reader.hpp"
 
@@ -8,13 +8,13 @@ namespace keel::inline KEEL_ABI::http {
 
 class http_connection;
 
-/// Answers now, or sees to it that somebody will.
+/// Responds, or passes the request to a session that responds later.
 void handle(http_connection& c, const request& r);
 
-/// A refusal that belongs to no message: an error without an id.
+/// Responds with a JSON-RPC error without an id.
 void respond_error(http_connection& c, int status, const char* reason);
 
-/// The program's own pages, and ours beside the protocol: what this is, health, metrics. False: there is no such page.
+/// Serves the pages besides the MCP endpoint: front page, health, metrics. Returns false for other paths.
 bool serve_page(http_connection& c, const request& r);
 
 }  // namespace keel::http

@@ -10,10 +10,10 @@ namespace keel::inline KEEL_ABI::http {
 
 namespace {
 
-constexpr std::size_t longest_id = 8 * 1024;  // more than that is sent back in no header
-constexpr std::size_t longest_name = 256;     // of an event: beyond that it is none that anybody knows
+constexpr std::size_t longest_id = 8 * 1024;  // longer ids cannot be sent in a header
+constexpr std::size_t longest_name = 256;     // of an event; longer names are unknown
 constexpr std::size_t kept_beginning = 1024;
-constexpr std::size_t data_field = 16;  // bytes of a line besides its data, and a few
+constexpr std::size_t data_field = 16;  // bytes of a line besides its data, with some margin
 constexpr std::size_t kept_event_memory = 64 * 1024;
 
 void clear(std::string& text) {
@@ -21,13 +21,13 @@ void clear(std::string& text) {
     if (text.capacity() > kept_event_memory) std::string().swap(text);
 }
 
-/// Finds the line ends of a piece one after the other. Where the next CR and the next LF are is remembered: looking for
-/// both from the start of every line would take quadratic time when only one of them is used.
+/// Finds the line ends of a text one after the other. Remembers the next CR and the next LF: searching for both from the
+/// start of every line would take quadratic time if only one of them is used.
 class line_ends {
 public:
     explicit line_ends(std::string_view text) : text_(text), cr_(look('\r', 0)), lf_(look('\n', 0)) {}
 
-    /// The first at or behind `from`, or the size of the text.
+    /// The first line end at or after `from`, or the size of the text.
     std::size_t next(std::size_t from) {
         if (cr_ < from) cr_ = look('\r', from);
         if (lf_ < from) lf_ = look('\n', from);
@@ -62,12 +62,12 @@ void sse_reader::feed(std::string_view bytes, const sink& out, const large_sink&
     }
 }
 
-/// A line, or some of one.
+/// Handles a line or a part of one.
 void sse_reader::take_part(std::string_view part, bool whole, const sink& out, const large_sink& too_large) {
     const std::size_t longest_line = limits_.max_event + data_field;
     if (!skip_line_ && part.size() > longest_line - line_.size()) {
         skip_line_ = true;
-        // Its beginning says what it would have been. As much of it as there is however the bytes were cut.
+        // Reports the beginning of the data. Its length does not depend on how the input was split.
         const std::size_t known = std::min(longest_line, kept_beginning);
         line_.append(part.substr(0, known));
         take_line(std::string_view(line_).substr(0, known), out, too_large);
@@ -110,7 +110,7 @@ void sse_reader::take_line(std::string_view line, const sink& out, const large_s
     if (colon == std::string_view::npos) return take_field(line, {}, too_large);
     std::string_view value = line.substr(colon + 1);
     if (value.starts_with(' ')) value.remove_prefix(1);
-    take_field(line.substr(0, colon), value, too_large);  // a comment is a field without a name
+    take_field(line.substr(0, colon), value, too_large);  // comments are fields without a name
 }
 
 void sse_reader::take_field(std::string_view name, std::string_view value, const large_sink& too_large) {
@@ -120,7 +120,7 @@ void sse_reader::take_field(std::string_view name, std::string_view value, const
         event_.assign(value.substr(0, longest_name));
     } else if (name == "id") {
         if (value.find('\0') != std::string_view::npos) return;
-        // Where this stream is cannot be said in a header then.
+        // The position cannot be sent in a header.
         if (skip_line_ || value.size() > longest_id) id_.clear();
         else id_.assign(value);
         new_id_ = true;
@@ -152,7 +152,7 @@ void sse_reader::take_data(std::string_view value, const large_sink& too_large) 
 
 void sse_reader::dispatch(const sink& out) {
     if (std::exchange(new_id_, false)) last_id_ = id_;
-    // An event whose data is empty is an event: "data" alone is enough. MCP primes streams with such ones.
+    // An event with empty data is an event; MCP servers begin streams with one.
     if (has_data_ && !too_large_) {
         const std::string_view event = event_.empty() ? std::string_view("message") : event_;
         out({.id = last_id_, .event = event, .data = data_});

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads text/event-stream by the WHATWG standard, however the bytes are cut.
+// Parses text/event-stream (WHATWG HTML standard) from input split at any byte.
 
 #include <keel/version.hpp>
 
@@ -14,38 +14,38 @@
 namespace keel::inline KEEL_ABI::http {
 
 struct sse_limits {
-    std::size_t max_event = 16 * 1024 * 1024;  // of the data of one event, and of each line
+    std::size_t max_event = 16 * 1024 * 1024;  // limit for the data of one event, and for each line
 };
 
-/// Views are good during the call.
+/// Views are valid during the call.
 struct sse_event {
-    std::string_view id;     // the last one the stream has named, in this event or before
-    std::string_view event;  // "message" when the stream does not say
-    std::string_view data;   // may be empty: MCP primes streams with such events, which mean nothing but their id
+    std::string_view id;     // the last event id of the stream, from this event or an earlier one
+    std::string_view event;  // "message" by default
+    std::string_view data;   // may be empty: MCP servers begin streams with such an event, only for its id
 };
 
-/// Bytes are handed on as they are: whether they are UTF-8 is asked by whoever reads the data.
+/// Does not check that the data is UTF-8.
 class sse_reader {
 public:
     using sink = std::function<void(const sse_event&)>;
-    /// How the data begins of an event that turns out to be too large: enough to see what it was.
+    /// Gets the beginning of the data of an event that is too large.
     using large_sink = std::function<void(std::string_view beginning)>;
 
     explicit sse_reader(const sse_limits& = {});
 
-    /// An event that is too large is skipped, in constant memory, and counts for everything but its data. The sinks must not call
-    /// the reader.
+    /// An event that is too large is skipped, in constant memory; its id and retry time still count. The sinks must not call the
+    /// reader.
     void feed(std::string_view bytes, const sink&, const large_sink&);
-    /// The stream has ended and another one follows: an event without its empty line is forgotten. The last event id and
-    /// the waiting time stay, to connect again with.
+    /// Prepares for the next stream: discards an incomplete event, and keeps the last event id and the retry time for
+    /// reconnecting.
     void restart();
 
-    /// As restart, and the next stream does not go on where this one stopped.
+    /// Like restart, and forgets the last event id.
     void forget_position();
 
-    /// "" also when the stream has named one that is too long to be sent back.
+    /// Also empty if the last event id is too long to be sent in a header.
     std::string_view last_event_id() const noexcept { return last_id_; }
-    /// How long to wait before connecting again, if the stream has said so.
+    /// The retry time, if the stream has sent one.
     std::optional<std::chrono::milliseconds> retry() const noexcept { return retry_; }
 
 private:
@@ -56,17 +56,17 @@ private:
     void dispatch(const sink&);
 
     sse_limits limits_;
-    std::string line_;  // the beginning of one that was cut
+    std::string line_;  // the beginning of an incomplete line
     std::string data_;
     std::string event_;
-    std::string id_;  // as the lines say it; it counts from the end of its event on
+    std::string id_;  // becomes last_id_ at the end of its event
     std::string last_id_;
     std::optional<std::chrono::milliseconds> retry_;
-    bool first_line_ = true;  // may begin with a byte order mark
-    bool skip_lf_ = false;    // the line before ended with CR
-    bool skip_line_ = false;  // to its end
+    bool first_line_ = true;  // the next line may begin with a byte order mark
+    bool skip_lf_ = false;    // the last line ended with CR
+    bool skip_line_ = false;  // skip the rest of the line
     bool has_data_ = false;
-    bool too_large_ = false;  // this event
+    bool too_large_ = false;  // the current event
     bool new_id_ = false;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Server-sent events, as text/event-stream carries them.
+// Writes server-sent events (text/event-stream).
 
 #include <keel/version.hpp>
 
@@ -10,15 +10,14 @@
 
 namespace keel::inline KEEL_ABI::http {
 
-/// One event. An empty id or event is left out. Data is split at its line ends (CR, LF, CRLF), so that nothing in it can
-/// end the event; a reader sees each of them as LF. Line ends and NUL in an id or event, which no reader could
-/// understand, are left out.
+/// Appends one event. An empty id or event is omitted. Data is split at line ends (CR, LF, CRLF), so that the data cannot
+/// end the event; readers get LF for each. Line ends and NUL in an id or event are invalid and omitted.
 void append_event(std::string& out, std::string_view id, std::string_view event, std::string_view data);
-/// An event with an id and empty data: there is something to resume from before anything was said.
+/// Appends an event with an id and empty data, so that a client can resume before the first message.
 void append_priming_event(std::string& out, std::string_view id);
-/// Ignored by readers: keeps a quiet stream alive. Line ends become blanks.
+/// Appends a comment, which readers ignore: keeps an idle stream alive. Line ends become blanks.
 void append_comment(std::string& out, std::string_view text = {});
-/// How long a reader waits before it connects again.
+/// Appends the time that a reader waits before it reconnects.
 void append_retry(std::string& out, std::chrono::milliseconds wait);
 
 }  // namespace keel::http

@@ -14,9 +14,9 @@ namespace {
 using rpc::outgoing_message;
 using answer_form = http_options::answer_form;
 
-/// What an error is as a status, while nothing has been streamed (I14). Errors without a status of their own are answers.
+/// The HTTP status of an error before a stream is opened (I14). Other errors are sent with status 200.
 int status_of(const outgoing_message& about, bool stateless) noexcept {
-    if (stateless) return 200;  // older clients do not look into other answers
+    if (stateless) return 200;  // clients of older revisions ignore the body of other statuses
     switch (about.code) {
         case error_code::method_not_found: return 404;
         case error_code::parse:
@@ -35,12 +35,11 @@ stateless_handler::stateless_handler(http_connection& c) : connection_(&c), work
 std::shared_ptr<stateless_handler> stateless_handler::create(http_connection& c) {
     auto handler = std::make_shared<stateless_handler>(c);
     keel::http::http_worker& worker = c.worker();
-    // Held by the session until it has ended: it speaks through us.
+    // The server_session owns this object until it has ended: it writes through it.
     handler->session_ = worker.shared.server->attach(worker.loop, [handler, &worker](const connection_end&) {
         handler->session_.reset();
-        detail::release_later(*worker.loop, handler);  // its peer uses us until this turn is over
-        if (handler->connection_)
-            handler->connection_->retire();  // only a server that stops ends it before its connection
+        detail::release_later(*worker.loop, handler);  // the peer uses this object until the end of the turn
+        if (handler->connection_) handler->connection_->retire();  // the server is stopping
         worker.remove_orphan(handler);
         worker.let_go();
     });
@@ -56,7 +55,7 @@ void stateless_handler::receive_request(const rpc::message& message, answer_form
     auto self = shared_from_this();
     connection_->expect_answer(self);
     session_->peer().receive(message, stream_);
-    // Refusals have had their chance to be plain (HTTP-13).
+    // Not before `receive`: errors are sent as plain JSON with their status (HTTP-13).
     bool waits = connection_ && connection_->answering() && !connection_->streaming();
     if (form == answer_form::events && waits) open_stream();
 }
@@ -70,14 +69,14 @@ void stateless_handler::connection_closed() {
     connection_ = nullptr;
     auto session = session_;
     if (!session) return;
-    // H6: to an older client a lost connection means nothing; its call goes on, and nobody hears the answer.
+    // H6: up to 2025-11-25 a lost connection does not cancel a call. It continues, and its answer is dropped.
     if (session->is_stateless()) {
         worker_.add_orphan(shared_from_this());
         session->close(duration::max());
     } else session->peer().fail("the client closed its connection");
 }
 
-// HTTP-11: the client has closed the stream of its answer, and that is how it cancels.
+// HTTP-11: closing the connection cancels the request.
 void stateless_handler::on_gone() {}  // connection_closed follows
 
 void stateless_handler::on_drained() {
@@ -90,7 +89,7 @@ void stateless_handler::on_quiet() {
 
 void stateless_handler::open_stream() {
     connection_->open_stream();
-    append_comment(connection_->begin_events());  // so that proxies let the head go (H19)
+    append_comment(connection_->begin_events());  // makes proxies forward the head (H19)
     connection_->end_events();
 }
 
@@ -106,7 +105,7 @@ std::string& stateless_handler::begin(const outgoing_message& about) {
         return discarded_;
     }
     if (!connection_->streaming()) {
-        // An error with a status of its own has to show it, whatever the form (HTTP-13).
+        // An error with its own status is sent as JSON, whatever the form (HTTP-13).
         int status = status_of(about, session_->is_stateless());
         if (about.is_response() && (form_ != answer_form::events || status != 200)) {
             writing_ = &connection_->begin_json(status);
@@ -115,7 +114,7 @@ std::string& stateless_handler::begin(const outgoing_message& about) {
         open_stream();
     }
     writing_ = &connection_->begin_events();
-    *writing_ += "data: ";  // our JSON has no line ends in it
+    *writing_ += "data: ";  // our JSON text contains no line ends
     return *writing_;
 }
 
@@ -132,7 +131,7 @@ std::size_t stateless_handler::queued_bytes(rpc::stream_id) const noexcept {
     return connection_ ? connection_->waiting() : 0;
 }
 
-// Its own handler has closed the connection, or the server gives it up: there is nothing to be said on it any more.
+// The handler closed the connection, or the server abandoned the request: there is no answer.
 void stateless_handler::on_unanswered(rpc::stream_id on, const rpc::request_id&) {
     if (connection_ && connection_->answering() && on == stream_) connection_->close();
 }

@@ -1,8 +1,9 @@
 #pragma once
 
-// Requests of revision 2026-07-28 on one HTTP connection, and, for servers without sessions, those of older ones.
+// Serves the requests without a session on one HTTP connection: those of 2026-07-28, and of older revisions if
+// http_options::stateless is set.
 
-#include "http/answer_observer.hpp"
+#include "http/answer_watcher.hpp"
 #include "rpc/message_sink.hpp"
 #include "server/server_session.hpp"
 
@@ -16,27 +17,27 @@ namespace keel::inline KEEL_ABI::http {
 class http_connection;
 class http_worker;
 
-/// A peer of the connection's own. HTTP has one request at a time on a connection, so the peer's connection is this one: when it
-/// breaks, what runs is cancelled, as on any other transport. Lives until its session has ended.
+/// Has its own peer. HTTP has one request at a time on a connection, so the peer's connection is the HTTP connection: if it
+/// breaks, the running request is cancelled, as on other transports. Lives until its server_session has ended.
 class stateless_handler final : public rpc::message_sink,
                                 private rpc::stream_control,
-                                public answer_observer,
+                                public answer_watcher,
                                 public std::enable_shared_from_this<stateless_handler> {
 public:
-    /// Null while the server is stopping.
+    /// Returns null while the server is stopping.
     static std::shared_ptr<stateless_handler> create(http_connection& c);
     ~stateless_handler() override = default;
     explicit stateless_handler(http_connection& c);
 
-    /// The answer goes to the connection, in this form.
+    /// The answer is sent on the connection, in this form.
     void receive_request(const rpc::message& message, http_options::answer_form form);
-    /// HTTP has answered it already (202).
+    /// The caller sends the HTTP response (202).
     void receive_notification(const rpc::message& message);
     server_side::server_session& session() noexcept { return *session_; }
     bool ended() const noexcept { return !session_; }
     void connection_closed();
 
-    // answer_observer
+    // answer_watcher
     void on_gone() override;
     void on_drained() override;
     void on_quiet() override;
@@ -50,18 +51,18 @@ private:
     rpc::stream_control* streams() noexcept override { return this; }
 
     // rpc::stream_control
-    bool may_send_request(rpc::stream_id) const noexcept override { return false; }  // in neither era
+    bool may_send_request(rpc::stream_id) const noexcept override { return false; }  // in no revision
     void on_unanswered(rpc::stream_id on, const rpc::request_id& id) override;
 
     bool is_sent(const rpc::outgoing_message& about) const noexcept;
     void open_stream();
 
-    http_connection* connection_;  // null when it has gone
+    http_connection* connection_;  // null if it is closed
     keel::http::http_worker& worker_;
     std::shared_ptr<server_side::server_session> session_;
     std::string discarded_;           // takes messages that are not sent
     std::string* writing_ = nullptr;  // between begin and end
-    rpc::stream_id stream_ = 0;       // of the request at hand; each has its own
+    rpc::stream_id stream_ = 0;       // of the current request; each request has its own
     http_options::answer_form form_ = http_options::answer_form::as_needed;
 };
 

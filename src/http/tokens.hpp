@@ -1,6 +1,6 @@
 #pragma once
 
-// The small pieces that headers are made of.
+// Helpers to parse header values.
 
 #include <keel/version.hpp>
 
@@ -23,7 +23,7 @@ inline bool is_token(std::string_view text) noexcept {
     return !text.empty() && std::all_of(text.begin(), text.end(), is_token_char);
 }
 
-/// No control character but the tabulator.
+/// False for control characters except TAB.
 inline bool is_field_char(char c) noexcept {
     const auto byte = static_cast<unsigned char>(c);
     return (byte >= 0x20 && byte != 0x7f) || c == '\t';
@@ -44,7 +44,7 @@ inline bool same_ignoring_case(std::string_view text, std::string_view lower_cas
            std::equal(text.begin(), text.end(), lower_case.begin(), [](char a, char b) { return lower(a) == b; });
 }
 
-/// The items of a list with commas, without the blanks around them.
+/// Calls f for each item of a comma-separated list, without surrounding blanks.
 template <class F>
 void for_each_item(std::string_view list, F f) {
     while (!list.empty()) {

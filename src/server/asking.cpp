@@ -1,4 +1,4 @@
-// Asking the client, in both eras: as a request to it, or by ending the call with questions.
+// Asking the client: with a request to it (up to 2025-11-25), or by ending the call with questions (2026-07-28).
 
 #include "protocol/elicitation_form.hpp"
 #include "protocol/elicitation_schema.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 using state_pointer = std::shared_ptr<detail::call_state>;
 
-/// The client has not said that it can do this. In the modern revision it is told what it would have to declare.
+/// The client has not declared the capability. In 2026-07-28 the error names the missing capability.
 [[noreturn]] void refuse(const state_pointer& state, const std::string& what, json::value required) {
     if (protocol::is_modern(state->client->revision)) {
         throw error(error_kind::unavailable, "the client does not support " + what,
@@ -35,7 +35,7 @@ const json::value& capability(const state_pointer& state, std::string_view name)
     return state->client->capabilities[name];
 }
 
-/// A client that declares elicitation without a mode can show forms.
+/// Elicitation declared without a mode means forms.
 bool can_show_forms(const json::value& elicitation) {
     return elicitation.is_object() && (elicitation.contains("form") || !elicitation.contains("url"));
 }
@@ -55,16 +55,16 @@ std::string random_id() {
 }
 
 [[noreturn]] void bad_answer(const state_pointer& state, const std::string& why) {
-    // In the modern era the answer is part of the request, in the older one it is a message of its own.
+    // In 2026-07-28 the answer is part of the request; before, it is a separate message.
     if (protocol::is_modern(state->client->revision)) throw error(error_code::invalid_params, "inputResponses: " + why);
     throw error(error_kind::bad_message, why, error_code::internal);
 }
 
-/// The answer to one question, however this client is asked.
+/// Asks one question in the way of the client's revision and returns the answer.
 task<json::value> ask(context ctx, std::string key, std::string method, json::value params) {
     state_pointer state = detail::context_access::state(ctx);
     if (!protocol::is_modern(state->client->revision)) {
-        // People take their time; a list of folders is at hand.
+        // No timeout for questions to people; clients answer roots/list at once.
         duration patience = method == "roots/list" ? duration() : state->server->options.asking.expires_after;
         co_return co_await ctx.request(std::move(method), std::move(params), patience);
     }
@@ -93,7 +93,7 @@ elicit_action read_action(const state_pointer& state, const json::value& answer,
 void detail::throw_bad_answer(const decode_error& e) { throw error(error_kind::bad_message, e.message()); }
 
 task<elicited<json::value>> context::elicit(std::string key, std::string message, json::value form) {
-    context self = *this;  // this one may be gone before we are
+    context self = *this;  // `this` may be destroyed while the coroutine waits
     state_pointer state = state_;
     protocol::revision rev = state->client->revision;
     if (auto problem = protocol::elicitation_problem(form)) {
@@ -159,7 +159,7 @@ task<sampling_result> context::sample(std::string key, sampling_request request)
     if (auto problem = protocol::sampling_problem(request)) {
         throw std::invalid_argument("keel: invalid sampling request \"" + key + "\": " + *problem);
     }
-    // What the client has not declared is not asked of it (SAM-11).
+    // Requires the capability (SAM-11).
     if (rev >= protocol::revision::r2025_11_25 && !sampling.contains("context")) {
         request.include_context = include_context::none;
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a context refers to.
+// The state of one request that `keel::context` refers to.
 
 #include "protocol/methods.hpp"
 #include "protocol/revision.hpp"
@@ -20,15 +20,15 @@ class started_states;
 
 namespace keel::inline KEEL_ABI::detail {
 
-/// What is known of the client: of a whole connection in the older revisions, of one request in the modern one.
+/// Facts about the client: per connection up to 2025-11-25, per request in 2026-07-28.
 struct client_facts {
     protocol::revision revision = protocol::latest_legacy;
     json::value info;
     json::value capabilities;
-    /// The least severe level that is sent; older revisions may change it at any time from the loop.
+    /// Minimum severity of log messages to send. Up to 2025-11-25 the loop may change it at any time.
     std::atomic<int> log_level{static_cast<int>(keel::log_level::debug)};
     static constexpr int no_logs = 100;
-    /// Older revisions: the client has said notifications/initialized. Before that it is not to be asked anything.
+    /// Up to 2025-11-25: the client has sent notifications/initialized. Before that the server must not send it requests.
     std::atomic<bool> confirmed{false};
 };
 
@@ -36,11 +36,11 @@ struct call_state {
     std::shared_ptr<rpc::request> request;
     std::shared_ptr<const client_facts> client;
     std::shared_ptr<server_side::server_core> server;
-    std::shared_ptr<const server_side::started_states> states;  // null: nothing was started
+    std::shared_ptr<const server_side::started_states> states;  // null: there are no start hooks
     json::value meta;
     std::string method;
     std::shared_ptr<const std::string> principal;
-    /// 2026-07-28, where the method may ask: what was asked and answered. On the loop only.
+    /// 2026-07-28, if the method may ask the client: questions and answers. Used on the loop only.
     std::shared_ptr<server_side::questions> questions;
 };
 

@@ -1,4 +1,4 @@
-// Completion: values for an argument of a prompt or a variable of a template.
+// completion/complete: values for an argument of a prompt or a variable of a resource template.
 
 #include "protocol/messages.hpp"
 #include "server/invocation.hpp"
@@ -22,7 +22,7 @@ completion_request read_request(const incoming& in) {
     if (!argument.is_object()) invalid_params("argument: expected object");
     wanted.argument = needed_text(argument, "argument", "name");
     wanted.value = needed_text(argument, "argument", "value");
-    if (!protocol::has_titles(in.rev)) return wanted;  // older revisions have no context
+    if (!protocol::has_titles(in.rev)) return wanted;  // `context` exists since 2025-06-18
     const json::value* context = in.params.find("context");
     if (!context) return wanted;
     if (!context->is_object()) invalid_params("context: expected object");
@@ -50,9 +50,9 @@ void write_completion(detail::reply& out, completion found) {
     if (!keel::write_json(out.content, found)) detail::throw_unexpressible();
 }
 
-/// One request for proposals. Kept by its invocation; its handler refers to it.
+/// One completion request. Owned by its invocation; its handler refers to it.
 struct completing {
-    std::shared_ptr<const void> offer;  // holds `function`
+    std::shared_ptr<const void> offer;  // owns `function`
     const completer* function = nullptr;
     completion_request wanted;
     detail::handler handler;
@@ -105,7 +105,7 @@ invocation find_completion(const incoming& in, const table<prompt_offer>& prompt
         call->handler.plain = [c = call.get()](context* ctx, const json::value&, detail::reply& out) {
             write_completion(out, (*c->function)(*ctx, c->wanted));
         };
-    } else {  // one that nobody has anything to propose for
+    } else {  // no completer: an empty list
         call->handler.plain = [](context*, const json::value&, detail::reply& out) { write_completion(out, {}); };
         call->handler.quick = true;
         call->handler.wants_context = false;

@@ -22,7 +22,7 @@ void context::log(log_level level, json::value data, std::string logger) {
     if (!logger.empty()) params.append("logger", logger);
     params.append("data", std::move(data));
     std::string text;
-    // A log message that cannot be written is not worth failing the call for.
+    // A log message that is not valid JSON is dropped: the call must not fail because of it.
     if (json::write(text, params)) state_->request->notify("notifications/message", std::move(text), true);
 }
 
@@ -47,7 +47,7 @@ void context::release_stream(duration retry) { state_->request->release_stream(r
 void context::close_connection() { state_->request->close_connection(); }
 
 task<json::value> context::request(std::string method, json::value params, duration timeout) {
-    auto state = state_;  // the context may be gone before we are
+    auto state = state_;  // the context may be destroyed while the coroutine waits
     // Revision 2026-07-28 has no requests from server to client (F10, I6).
     if (protocol::is_modern(state->client->revision)) {
         throw error(error_kind::unavailable, "servers cannot send requests in this protocol revision");
@@ -61,7 +61,7 @@ task<json::value> context::request(std::string method, json::value params, durat
     }
     auto owner = state->request->owner();
     if (!owner) throw error(error_kind::closed, "connection closed");
-    // The client's traces go on in what we ask of it (META-03).
+    // Propagates the trace context of the request (META-03).
     trace_context traced = protocol::read_trace_context(state->meta);
     if (!traced.empty() && (params.is_null() || params.is_object())) {
         json::value meta = params["_meta"].is_object() ? params["_meta"] : json::object();

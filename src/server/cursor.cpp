@@ -8,10 +8,10 @@ namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 
-// One byte for the list, one for the stage, then numbers of eight bytes, the inner cursor, and four bytes of check.
+// One byte for the list, one for the stage, 8-byte numbers, the inner cursor, and a 4-byte checksum.
 constexpr std::size_t check_size = 4;
 constexpr std::size_t short_size = 2 + 8 + check_size;
-constexpr std::size_t long_size = short_size + 8 + 8;  // and the inner cursor
+constexpr std::size_t long_size = short_size + 8 + 8;  // plus the inner cursor
 constexpr std::size_t max_text = (long_size + list_position::max_inner + 2) / 3 * 4;
 
 void put(std::string& out, std::uint64_t n, std::size_t bytes) {

@@ -1,4 +1,4 @@
-// Methods and notifications that are not of the protocol.
+// Custom methods and notifications.
 
 #include "rpc/message.hpp"
 #include "server/invocation.hpp"
@@ -28,7 +28,7 @@ void write_object(detail::reply& out, const json::value& result) {
         detail::write_meta(out, *meta);
         members.erase("_meta");
     }
-    members.erase("resultType");  // ours to say
+    members.erase("resultType");  // set by the library
     if (!json::write(out.content, members)) detail::throw_unexpressible();
 }
 
@@ -88,7 +88,7 @@ void write_method(std::string& out, detail::reply& r, protocol::revision rev, co
     }
     out += '{';
     out += members;
-    if (r.meta.size() > 2) {  // more than {}; every revision has it in results
+    if (r.meta.size() > 2) {  // not {}; all revisions have it in results
         if (!members.empty()) out += ',';
         out += R"("_meta":)";
         out += r.meta;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A request that has found its handler: what is called with what, and how its reply becomes a result.
+// A request with the handler that serves it, the handler's input, and the function that writes the result.
 
 #include "protocol/methods.hpp"
 #include "rpc/request.hpp"
@@ -18,7 +18,7 @@ namespace keel::inline KEEL_ABI::server_side {
 /// The parameters of a request that has none.
 inline const json::value no_params;
 
-/// One request as its era understands it. Refers to the message it came in.
+/// One received request. Refers to its message, which must outlive it.
 struct incoming {
     rpc::serial id;
     protocol::method which;
@@ -27,31 +27,31 @@ struct incoming {
     protocol::revision rev;
 };
 
-/// Appends the result, as this revision knows it. May throw detail::bad_result.
+/// Appends the result in the format of the revision. May throw detail::bad_result.
 using result_writer = void (*)(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server,
                                const void* offer);
 
-/// RES-05: a URI whose variables lead out of their folder. For the peer it is not found; the log hears why.
+/// RES-05: the variables of a URI leave their folder. The peer gets "resource not found"; the log has the reason.
 class refused_read : public resource_not_found {
 public:
     using resource_not_found::resource_not_found;
 };
 
 struct invocation {
-    std::shared_ptr<const void> offer;         // holds the handler
+    std::shared_ptr<const void> offer;         // owns the handler
     const detail::handler* handler = nullptr;  // in `offer`
     result_writer write = nullptr;
-    const json::value* input = nullptr;  // in the message, or `made`
+    const json::value* input = nullptr;  // points into the message; null: use `made`
     json::value made;
 
     const json::value& given() const noexcept { return input ? *input : made; }
 };
 
-// Who answers what. They throw keel::error or detail::bad_arguments when nobody does.
+// Each finds the handler for a request. They throw keel::error or detail::bad_arguments if there is none.
 invocation find_tool(const incoming& in, const table<tool>& tools);
 invocation find_resource(const incoming& in, const table<resource_offer>& resources,
                          const table<template_offer>& templates);
-/// The list, where parts of it come from the user's functions.
+/// For resources/list with templates whose `list` functions add entries.
 invocation find_resource_list(const incoming& in, std::shared_ptr<const table<resource_offer>> resources,
                               std::shared_ptr<const table<template_offer>> templates, std::size_t page_size);
 invocation find_prompt(const incoming& in, const table<prompt_offer>& prompts);
@@ -59,19 +59,19 @@ invocation find_completion(const incoming& in, const table<prompt_offer>& prompt
                            const table<template_offer>& templates);
 invocation find_method(const incoming& in, const table<method_offer>& methods);
 
-/// What a failing handler means for the peer: a result for the model, or an error.
+/// Maps an exception of a handler to a tool-level error (`isError`) or a protocol error.
 rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_stop, const incoming& in,
                                         const server_core& server);
 
-/// The text of a tool's result under a revision.
+/// Appends a tool's result in the format of the revision.
 void write_tool_result(std::string& out, const detail::reply& r, protocol::revision rev, const server_core& server);
 
 /// Throws the error for invalid parameters of a request (-32602).
 [[noreturn]] inline void invalid_params(const std::string& why) { throw error(error_code::invalid_params, why); }
 
-/// The end of every result: in the modern revision it says who we are.
+/// Appends the end of a result; in 2026-07-28 with the server's name and version.
 void end_result(std::string& out, protocol::revision rev, const server_core& server, std::string_view meta = {});
-/// For how long it may be kept, and by whom.
+/// Appends `ttlMs` and `cacheScope`.
 void write_cache_hint(std::string& out, const cache_hint& hint);
 
 }  // namespace keel::server_side

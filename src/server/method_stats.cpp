@@ -5,7 +5,7 @@
 namespace keel::inline KEEL_ABI::server_side {
 
 method_health duration_histogram::read() const {
-    // A copy: others go on counting, and the three percentiles are to be of the same requests.
+    // A copy, so that all percentiles refer to the same requests while others are recorded.
     std::array<std::uint64_t, bucket_count> counts{};
     method_health h;
     for (std::size_t i = 0; i < bucket_count; ++i) {
@@ -16,7 +16,7 @@ method_health duration_histogram::read() const {
     const std::uint64_t slowest = slowest_.load(std::memory_order_relaxed);
     h.slowest = std::chrono::nanoseconds(slowest);
 
-    /// The time within which that many of a hundred were done.
+    /// The time of the given percentile.
     auto percentile = [&](std::uint64_t hundredths) {
         const std::uint64_t rank = (h.count / 100) * hundredths + ((h.count % 100) * hundredths + 99) / 100;
         std::uint64_t passed = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// How often each method was asked for, and how long that took: what server::health tells.
+// Number and duration of requests per method, for server::health.
 
 #include "protocol/methods.hpp"
 
@@ -19,11 +19,11 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-/// Times in buckets whose width is an eighth of where they begin, so that a percentile is right to within that.
-/// Written by several loops and read by anyone, all at once.
+/// A histogram whose buckets are 1/8 of their lower bound wide, which bounds the relative error of percentiles.
+/// Thread-safe.
 class duration_histogram {
 public:
-    /// One atomic addition, and a second one for an error.
+    /// Costs one atomic addition, and a second one for an error.
     void add(duration took, bool with_error) noexcept {
         auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(took).count();
         std::uint64_t n = nanoseconds > 0 ? static_cast<std::uint64_t>(nanoseconds) : 0;
@@ -36,17 +36,17 @@ public:
     method_health read() const;
 
     static constexpr std::size_t steps = 8;       // buckets for each power of two
-    static constexpr unsigned longest_bits = 50;  // two weeks; what takes longer is all the same
+    static constexpr unsigned longest_bits = 50;  // 13 days; longer times go to the last bucket
     static constexpr std::size_t bucket_count = steps * (longest_bits - 2);
 
     static constexpr std::size_t bucket_of(std::uint64_t n) noexcept {
         if (n < steps) return static_cast<std::size_t>(n);
         auto bits = static_cast<unsigned>(std::bit_width(n));
         if (bits > longest_bits) return bucket_count - 1;
-        // The highest bit says which power of two, the three below it which eighth of that.
+        // The highest bit selects the power of two, the three bits below it the bucket in it.
         return (bits - 3) * steps + static_cast<std::size_t>((n >> (bits - 4)) & (steps - 1));
     }
-    /// The smallest time that goes into a bucket.
+    /// The lower bound of a bucket.
     static constexpr std::uint64_t begin_of(std::size_t bucket) noexcept {
         if (bucket < steps) return bucket;
         return (steps + bucket % steps) << (bucket / steps - 1);
@@ -58,28 +58,28 @@ private:
     std::atomic<std::uint64_t> slowest_{0};
 };
 
-/// A histogram for each method of the protocol, for a bounded number of methods of the user's own, and for the rest.
+/// One histogram per protocol method, per custom method (at most `most_custom`), and one for all other methods.
 class method_stats {
 public:
     method_stats();
 
-    /// The slot of a protocol method is its number in the enumeration.
+    /// The slot of a protocol method is its enum value.
     static constexpr std::uint16_t unknown = protocol::method_count;
     static constexpr std::size_t most_custom = 64;
 
-    /// For a method that is added. Beyond the bound they are counted with the unknown ones.
+    /// The slot of a new custom method. Beyond `most_custom` methods it is `unknown`.
     std::uint16_t slot_of(const std::string& custom_method);
 
     void record(std::uint16_t slot, duration took, bool with_error) noexcept { slots_[slot]->add(took, with_error); }
-    /// Those that were asked for.
+    /// Methods without requests are omitted.
     std::map<std::string, method_health> read() const;
 
 private:
     static constexpr std::size_t first_custom = unknown + 1;
 
-    // A custom slot is made before its method is offered, so whoever records into it finds it there.
+    // A custom slot is created before its method is registered, so record() needs no lock.
     std::array<std::unique_ptr<duration_histogram>, first_custom + most_custom> slots_;
-    mutable std::mutex mutex_;  // for custom_: whoever adds methods meets whoever reads
+    mutable std::mutex mutex_;  // guards custom_
     std::map<std::string, std::uint16_t> custom_;
 };
 

@@ -36,7 +36,7 @@ void offer_checks::meta(const json::value& meta) const {
 void offer_checks::notes(const std::optional<annotations>& notes) const {
     if (!notes) return;
     text("annotations.last_modified", notes->last_modified);
-    // Written so that NaN is refused too.
+    // Written so that NaN is rejected too.
     if (notes->priority && !(*notes->priority >= 0 && *notes->priority <= 1)) {
         refuse("annotations.priority", "must be between 0 and 1");
     }

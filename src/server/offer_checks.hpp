@@ -1,6 +1,6 @@
 #pragma once
 
-// What entries of all kinds have in common, and must have in order.
+// Validation of the fields that tools, resources, templates and prompts share.
 
 #include <keel/resource.hpp>
 #include <keel/types.hpp>
@@ -12,10 +12,10 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-/// Each function throws std::invalid_argument, naming the entry and the field: `keel: prompt "x": title: is not UTF-8`.
+/// Each function throws std::invalid_argument, naming the entry and the field: `keel: prompt "x": title: must be UTF-8`.
 class offer_checks {
 public:
-    /// Both outlive this object.
+    /// Both strings must outlive this object.
     offer_checks(std::string_view kind, std::string_view name) noexcept : kind_(kind), name_(name) {}
 
     [[noreturn]] void refuse(std::string_view field, std::string_view why) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The entries of a server's registries: what the user gave, checked, and made ready to be used.
+// The entries of a server's registries: validated on construction, with compiled schemas and patterns.
 
 #include "protocol/mirrored_headers.hpp"
 #include "protocol/revision.hpp"
@@ -17,7 +17,7 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-// Each constructor throws std::invalid_argument, naming the entry and the field, when it cannot be served.
+// Each constructor throws std::invalid_argument with the entry and the field if the entry is invalid.
 
 struct tool {
     static constexpr const char* kind = "tool";
@@ -27,15 +27,15 @@ struct tool {
 
     tool_description about;
     detail::handler handler;
-    // What is typed needs no check against its schema: decoding has done it, or the type cannot differ from it.
+    // Typed input and output need no schema check: decoding has validated the input, and the output's type is its schema.
     bool check_input;
     bool check_output;
     schema input;
     schema output;
-    std::vector<protocol::mirrored_parameter> mirrored;  // arguments that come in headers too, over HTTP
+    std::vector<protocol::mirrored_parameter> mirrored;  // arguments that HTTP clients repeat in headers
 };
 
-/// Throws as the constructor of its offer does.
+/// Throws like the constructor of resource_offer.
 void check_resource(const resource& about);
 
 struct resource_offer {
@@ -76,7 +76,7 @@ struct method_offer {
     static constexpr const char* kind = "method";
     std::string name;
     detail::handler handler;
-    std::uint16_t stats_slot = 0;  // where its requests are counted
+    std::uint16_t stats_slot = 0;  // see method_stats
     const std::string& key() const noexcept { return name; }
     json::value describe(protocol::revision) const { return {}; }
 };

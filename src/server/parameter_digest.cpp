@@ -44,8 +44,8 @@ private:
     std::unique_ptr<EVP_MD_CTX, free_context> context_;
 };
 
-/// Writes values so that equal ones, and only those, make the same bytes: a letter for the kind, and lengths in front
-/// of whatever can vary. With a stack of its own: a message may be nested as deeply as its reader allows.
+/// Writes values in a canonical form: equal values, and only these, produce the same bytes. Each value starts with a letter for
+/// its kind; lengths precede everything of variable size. Uses its own stack because messages may be deeply nested.
 class canonical_writer {
 public:
     explicit canonical_writer(sha256& to) : to_(to) {}
@@ -72,8 +72,8 @@ public:
 
 private:
     struct frame {
-        std::vector<const json::member*> members;  // sorted by their keys; of objects
-        std::span<const json::value> items;        // of arrays
+        std::vector<const json::member*> members;  // of an object, sorted by key
+        std::span<const json::value> items;        // of an array
         std::size_t next = 0;
     };
 
@@ -117,7 +117,7 @@ private:
         to_.add(text);
     }
 
-    /// Integers as such, also those written as 1.0 or 1e3. Beyond 64 bits every number is a double.
+    /// 1, 1.0 and 1e0 are the same integer. Numbers beyond 64 bits are doubles.
     void write_number(const json::value& v) {
         buffer_ = 'd';
         if (const auto n = v.if_int()) {
@@ -131,7 +131,7 @@ private:
             } else if (d == std::trunc(d) && d > 0 && d < 0x1p64) {
                 json::write_uint(buffer_, static_cast<std::uint64_t>(d));
             } else if (!json::write_double(buffer_, d)) {
-                buffer_ += std::isnan(d) ? "nan" : d > 0 ? "inf" : "-inf";  // never read from JSON
+                buffer_ += std::isnan(d) ? "nan" : d > 0 ? "inf" : "-inf";  // cannot come from JSON
             }
         }
         buffer_ += ';';

@@ -1,4 +1,4 @@
-// Prompts: what is told of them, how they are found, and what they give.
+// Prompts: validation, prompts/list, prompts/get.
 
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
@@ -14,13 +14,13 @@
 
 namespace keel::inline KEEL_ABI {
 
-// ---- from what a function returns to messages ----
+// ---- the result of a prompt function ----
 
 namespace detail {
 
 namespace {
 
-/// `type/subtype`, perhaps with parameters.
+/// `type/subtype` with optional parameters.
 bool is_mime_type(std::string_view text) {
     text = text.substr(0, text.find(';'));
     auto of_token = [](char c) {
@@ -35,7 +35,7 @@ bool is_mime_type(std::string_view text) {
 
 std::string_view text_of(const json::value& v) { return v.if_string().value_or(std::string_view()); }
 
-/// PRM-02: nullptr, or what is wrong with a block.
+/// PRM-02: returns the error in a block, or nullptr.
 const char* fault_of(const content& said) {
     const json::value& block = said.as_block();
     if (said.type() == "image" || said.type() == "audio") {
@@ -99,7 +99,7 @@ std::vector<prompt_argument> arguments_of(const struct_table& fields) {
 
 namespace keel::inline KEEL_ABI::server_side {
 
-// ---- what is offered ----
+// ---- registration ----
 
 prompt_offer::prompt_offer(detail::prompt_entry entry)
     : about(std::move(entry.about)), handler(std::move(entry.handler)), complete(std::move(entry.complete)) {
@@ -126,7 +126,7 @@ prompt_offer::prompt_offer(detail::prompt_entry entry)
 
 json::value prompt_offer::describe(protocol::revision r) const { return protocol::encode_for(r, about); }
 
-// ---- getting one ----
+// ---- prompts/get ----
 
 namespace {
 
@@ -165,7 +165,7 @@ invocation find_prompt(const incoming& in, const table<prompt_offer>& prompts) {
         if (each.required && !arguments->contains(each.name)) invalid_params("arguments." + each.name + ": required");
     }
     invocation call;
-    call.offer = *found;  // also when it is removed while it runs
+    call.offer = *found;  // keeps it alive if it is removed during the call
     call.handler = &(*found)->handler;
     call.write = &write_messages;
     call.input = arguments;

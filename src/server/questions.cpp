@@ -8,7 +8,7 @@ namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 
-// One text for every kind of refusal: a caller who guesses learns nothing from it (MRTR-06).
+// One text for all reasons, so that an attacker learns nothing (MRTR-06).
 constexpr const char* refusal = "requestState is not valid for this request";
 
 std::int64_t unix_now(const asking_options& how) {
@@ -18,7 +18,7 @@ std::int64_t unix_now(const asking_options& how) {
 
 }  // namespace
 
-/// The point where a handler ends: nothing resumes it but its being stopped.
+/// The wait in which a handler ends: only its cancellation resumes it.
 class questions::answer_wait final : public detail::wait {
 public:
     answer_wait() noexcept : wait(detail::waits_for::watcher) {}
@@ -49,7 +49,7 @@ void questions::take(std::string_view method, const json::value& params, std::st
         open_state(*sealed);
     }
     if (const json::value* responses = params.find("inputResponses")) take_answers(*responses, state != nullptr);
-    // Last: a retry that was malformed may be mended and come again.
+    // Last: a client may correct an invalid retry and use the state again.
     const asking_options& how = server_->options.asking;
     if (used_ && how.single_use) {
         std::int64_t now = unix_now(how);
@@ -69,7 +69,7 @@ void questions::open_state(std::string_view sealed) {
     state_sealer::opened opened = server_->sealer().open(binding_, sealed, now);
     if (opened.problem) refuse_state(opened.problem);
     used_ = opened.nonce;
-    // What we sealed ourselves is well formed.
+    // Only our own states can be opened, so this one is valid.
     json::value v = json::parse(opened.plain);
     round_ = static_cast<unsigned>(v["round"].as_uint()) + 1;
     for (const json::member& m : v["answers"].members()) {
@@ -79,8 +79,8 @@ void questions::open_state(std::string_view sealed) {
     for (const json::member& m : v["asked"].members()) asked_before_.emplace(m.key(), m.content.as_string());
 }
 
-// Answers to what was not asked are ignored (MRTR-15). Without a state there is nothing to compare with: the answers are
-// the client's own in any case, and each is checked where it is used.
+// Ignores answers to questions that were not asked (MRTR-15). Without a state this cannot be checked; then each answer is
+// validated where it is used.
 void questions::take_answers(const json::value& responses, bool with_state) {
     if (!responses.is_object()) throw error(error_code::invalid_params, "inputResponses: expected object");
     for (const json::member& m : responses.members()) {
@@ -97,9 +97,9 @@ void questions::take_answers(const json::value& responses, bool with_state) {
 task<json::value> questions::ask(std::shared_ptr<questions> self, std::string key, std::string method,
                                  json::value params) {
     auto known = self->answers_.find(key);
-    // Whoever asks while it is being ended, in its cleanup perhaps, would wait for ever.
+    // A handler that asks during its cleanup would wait forever.
     if (self->round_ended_ || self->request_->stopped()) throw cancelled();
-    // An answer to a question of another kind is none: the handler has changed since.
+    // An answer to a question with another method does not count: the handler has changed since.
     if (known != self->answers_.end() && (known->second.method.empty() || known->second.method == method)) {
         known->second.method = method;
         co_return known->second.content;
@@ -109,7 +109,7 @@ task<json::value> questions::ask(std::shared_ptr<questions> self, std::string ke
     }
     if (self->open_.empty()) self->start_timer(self->server_->options.asking.patience, &questions::end_round);
     self->open_.emplace(key, exchange{std::move(method), std::move(params)});
-    // A question whose asker is stopped for another reason than the end of the round is withdrawn.
+    // The question is withdrawn if its coroutine is cancelled for another reason than the end of the round.
     struct withdraw_unless_ended {
         questions& all;
         const std::string& key;
@@ -136,7 +136,7 @@ void questions::record(std::string key, json::value outcome) {
 
 // ---- the end of a round ----
 
-// Looked at in a turn of its own: whoever begins to wait here may not be the last to ask.
+// Checked in a separate turn: other coroutines of the handler may ask too.
 void questions::on_wait() noexcept {
     if (open_.empty() || check_posted_ || round_ended_ || request_->stopped()) return;
     check_posted_ = request_->loop().post([weak = weak_from_this()] {
@@ -149,14 +149,14 @@ void questions::check_round() {
     if (request_->line().only_awaits_watcher()) end_round();
 }
 
-// Also when something beside the questions goes on for longer than anyone should wait: it runs again with the answers.
+// Also called after `patience`, when other work of the handler continues: it runs again with the answers.
 void questions::end_round() {
     if (open_.empty() || round_ended_ || request_->stopped()) return;
     round_ended_ = true;
-    // The handler's cleanup may wait, but the client not for ever.
+    // Limits the time of the handler's cleanup.
     start_timer(server_->options.limits.cleanup_grace, &questions::give_up);
     request_->fire(rpc::stop_cause::asking, "");
-    // The result is sent by whoever runs the handler, when it has ended.
+    // The caller of the handler sends the result when the handler has ended.
 }
 
 void questions::start_timer(duration d, void (questions::*then)()) {

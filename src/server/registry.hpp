@@ -1,6 +1,6 @@
 #pragma once
 
-// What a server offers of one kind: changed from any thread, read by sessions as snapshots that never change.
+// The tools (or resources, templates, prompts, methods) of a server. Any thread may change them; sessions read immutable snapshots.
 
 #include "protocol/revision.hpp"
 
@@ -22,7 +22,7 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-/// Everything there was at one moment, in the order in which it was added. `Entry` has key() and describe(revision).
+/// An immutable snapshot, in the order of insertion. `Entry` has key() and describe(revision).
 template <class Entry>
 class table {
 public:
@@ -40,16 +40,16 @@ public:
         return at == index_.end() ? nullptr : &entries_[at->second].second;
     }
     const pointer& operator[](std::size_t i) const noexcept { return entries_[i].second; }
-    /// By which list() knows it.
+    /// The number of entry `i`, for list().
     std::uint64_t number_of(std::size_t i) const noexcept { return entries_[i].first; }
 
     struct page {
         std::string_view items;             // JSON objects with commas between them
-        std::size_t count = 0;              // of them
-        std::optional<std::uint64_t> last;  // more follow: after this number
+        std::size_t count = 0;              // number of items
+        std::optional<std::uint64_t> last;  // set if more entries follow: the number of the last one here
     };
-    /// The entries numbered above `after`, at most `limit` of them. Numbers never change, so a list that is read page by
-    /// page while entries come and go shows every other entry exactly once.
+    /// At most `limit` entries with numbers above `after`. Numbers never change, so a client that reads page by page sees every
+    /// entry that exists throughout exactly once, even if others are added and removed.
     page list(protocol::revision r, std::uint64_t after, std::size_t limit) const {
         const texts& all = texts_of(r);
         std::size_t first = first_above(after);
@@ -87,7 +87,7 @@ private:
             made.ends.reserve(entries_.size());
             for (const auto& [number, entry] : entries_) {
                 if (!made.text.empty()) made.text += ',';
-                // Every entry was checked when it was added: it can be written.
+                // Cannot fail: entries are validated when they are added.
                 if (!json::write(made.text, entry->describe(r))) made.text += "null";
                 made.ends.push_back(made.text.size());
             }
@@ -98,7 +98,7 @@ private:
 
     std::vector<std::pair<std::uint64_t, pointer>> entries_;
     std::unordered_map<std::string_view, std::size_t> index_;
-    // Sessions on several threads may ask for a list first at the same time.
+    // Several threads may request the first list at the same time.
     mutable std::array<std::once_flag, protocol::revision_count> once_;
     mutable std::array<texts, protocol::revision_count> texts_;
 };
@@ -108,7 +108,7 @@ class registry {
 public:
     using pointer = std::shared_ptr<const Entry>;
 
-    /// Throws std::invalid_argument when there is one of that key and it is not to be replaced.
+    /// Throws std::invalid_argument if the key exists and `replace` is false.
     void put(pointer entry, bool replace = false) {
         std::lock_guard lock(mutex_);
         auto at = by_key_.find(entry->key());
@@ -117,7 +117,7 @@ public:
                 throw std::invalid_argument(std::string("keel: ") + Entry::kind + " \"" + entry->key() +
                                             "\": already exists");
             }
-            at->second.second = std::move(entry);  // it keeps its place
+            at->second.second = std::move(entry);  // keeps its position in the list
         } else {
             std::string key = entry->key();
             by_key_.emplace(std::move(key), std::pair(next_++, std::move(entry)));
@@ -134,14 +134,14 @@ public:
         return true;
     }
 
-    /// Changes whenever snapshot() would give another table.
+    /// Changes whenever snapshot() would return another table.
     std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
     bool empty() const {
         std::lock_guard lock(mutex_);
         return by_key_.empty();
     }
 
-    /// Made when it is first asked for after a change: adding ten thousand entries makes one table.
+    /// Built at the first call after a change, so that adding many entries builds one table.
     std::shared_ptr<const table<Entry>> snapshot() const {
         std::lock_guard lock(mutex_);
         if (!snapshot_) {
@@ -159,14 +159,14 @@ private:
         version_.fetch_add(1, std::memory_order_release);
     }
 
-    mutable std::mutex mutex_;  // whoever adds and removes, and sessions that take a snapshot, meet here
+    mutable std::mutex mutex_;  // guards by_key_, next_ and snapshot_
     std::map<std::string, std::pair<std::uint64_t, pointer>, std::less<>> by_key_;
     std::uint64_t next_ = 1;
     mutable std::shared_ptr<const table<Entry>> snapshot_;
     std::atomic<std::uint64_t> version_{1};
 };
 
-/// A session's own hold on the newest snapshot: looking at it costs one load.
+/// A session's reference to the newest snapshot. Access costs one atomic load.
 template <class Entry>
 class view {
 public:

@@ -1,4 +1,4 @@
-// What a tool returns, as JSON texts on their way to the wire.
+// The results of tools as JSON text.
 
 #include <keel/tool.hpp>
 
@@ -46,7 +46,7 @@ void write_result(reply& out, const tool_result& r) {
 
 void write_number(reply& out, double d) {
     std::string text;
-    // 3.0 reads as 3: this is for people and models.
+    // Writes 3.0 as 3: the text is for people and models.
     bool whole = d >= -9e15 && d <= 9e15 && d == static_cast<double>(static_cast<std::int64_t>(d));
     if (whole) json::write_int(text, static_cast<std::int64_t>(d));
     else if (!json::write_double(text, d)) throw_unexpressible();

@@ -1,4 +1,4 @@
-// The list of resources: the entries, then what the `list` functions of templates give.
+// resources/list: the registered resources, then the results of the templates' `list` functions.
 
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
@@ -13,7 +13,7 @@ namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 
-/// One answer to resources/list, on its way. Kept by its invocation; its handler refers to it.
+/// One resources/list request. Owned by its invocation; its handler refers to it.
 class resource_lister {
 public:
     resource_lister(const incoming& in, std::shared_ptr<const table<resource_offer>> resources,
@@ -21,7 +21,7 @@ public:
         : resources_(std::move(resources)), templates_(std::move(templates)),
           limit_(std::max<std::size_t>(page_size, 1)), from_(wanted_position(in.which, in.params)), revision_(in.rev) {
         handler_.plain = [this](context* ctx, const json::value&, detail::reply& out) { list(ctx, out); };
-        // Only functions of the user's may block.
+        // Only the application's functions may block.
         handler_.quick = lister_from(0) == templates_->size();
         handler_.wants_context = !handler_.quick;
     }
@@ -36,7 +36,7 @@ private:
                      std::set<std::string>& shown, detail::reply& out) const;
     bool show(const resource& r, std::set<std::string>& shown, detail::reply& out) const;
 
-    /// The first template at or after `i` that can list.
+    /// The first template at or after `i` with a `list` function.
     std::size_t lister_from(std::size_t i) const noexcept {
         while (i < templates_->size() && !(*templates_)[i]->options.list) ++i;
         return i;
@@ -74,7 +74,7 @@ void resource_lister::list(context* ctx, detail::reply& out) const {
     std::size_t first = 0;
     while (first < templates_->size() && templates_->number_of(first) < at.number) ++first;
     for (std::size_t i = lister_from(first); i < templates_->size(); i = lister_from(i + 1)) {
-        if (templates_->number_of(i) != at.number) {  // the next one, or the one we were in is gone
+        if (templates_->number_of(i) != at.number) {  // the next template, or the current one was removed
             at = {};
             at.behind_templates = true;
             at.number = templates_->number_of(i);
@@ -83,20 +83,20 @@ void resource_lister::list(context* ctx, detail::reply& out) const {
     }
 }
 
-/// Where to go on in a page of which a part was shown before. It may have changed since.
+/// The index at which to continue a page that was sent in part. The page may have changed since.
 std::size_t resume_in(const std::vector<resource>& page, const list_position& at) {
     if (at.skip == 0) return 0;
     auto is_last = [&](const resource& r) { return digest_of(r.uri) == at.last_seen; };
     auto last = std::find_if(page.begin(), page.end(), is_last);
     if (last != page.end()) return static_cast<std::size_t>(last - page.begin()) + 1;
-    // That one is gone, and what came after it has moved into its place.
+    // The last entry sent was removed; its successor has its index.
     return static_cast<std::size_t>(std::min<std::uint64_t>(at.skip - 1, page.size()));
 }
 
-/// True when there is nothing more behind this template; else `at` says where to go on.
+/// Returns true if the template has no more entries; otherwise `at` is the position to continue at.
 bool resource_lister::list_behind(const template_offer& t, context& ctx, list_position& at, std::size_t& room,
                                   std::set<std::string>& shown, detail::reply& out) const {
-    // A function that always says "more" and gives nothing must not hold a thread for ever.
+    // Limits the calls: a function that always returns an empty page with a `next` must not block a thread forever.
     constexpr unsigned max_calls = 100;
     for (unsigned calls = 0; room > 0 && calls < max_calls && !ctx.cancelled(); ++calls) {
         resource_page page = t.options.list(ctx, at.inner);
@@ -121,7 +121,7 @@ bool resource_lister::list_behind(const template_offer& t, context& ctx, list_po
     return false;
 }
 
-/// False when it is on the list already.
+/// Returns false if the URI is already in the list.
 bool resource_lister::show(const resource& r, std::set<std::string>& shown, detail::reply& out) const {
     check_resource(r);
     if (resources_->find(r.uri) || !shown.insert(r.uri).second) return false;

@@ -1,4 +1,4 @@
-// Resources and templates of them: what is told of them, how they are found, and what reading them gives.
+// Resources and resource templates: validation, lists, resources/read.
 
 #include "protocol/base64.hpp"
 #include "protocol/messages.hpp"
@@ -11,7 +11,7 @@
 
 namespace keel::inline KEEL_ABI {
 
-// ---- from what a function returns to contents ----
+// ---- the result of a resource function ----
 
 namespace detail {
 
@@ -74,7 +74,7 @@ void write_byte_contents(reply& out, std::string_view data, const json::value& i
 
 namespace keel::inline KEEL_ABI::server_side {
 
-// ---- what is offered ----
+// ---- registration ----
 
 namespace {
 
@@ -93,7 +93,7 @@ protocol::uri_template compile(const resource_template& about) {
     offer_checks check(template_offer::kind, about.uri_template);
     const std::string& text = about.uri_template;
     check.not_empty("uri_template", text);
-    // RES-06: what it stands for are URIs, so it begins with a scheme, unless a variable brings one.
+    // RES-06: a template must begin with a URI scheme or with a variable.
     std::size_t end = text.find_first_of(":/?#{");
     auto of_scheme = [](char c) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-' ||
@@ -106,7 +106,7 @@ protocol::uri_template compile(const resource_template& about) {
     try {
         return protocol::uri_template(text);
     } catch (const std::invalid_argument& e) {
-        // Its own words without the template, which is named already.
+        // Removes the template from the message, which names it already.
         std::string_view why = e.what();
         std::string known = "keel: URI template \"" + text + "\": ";
         if (why.starts_with(known)) why.remove_prefix(known.size());
@@ -151,7 +151,7 @@ template_offer::template_offer(detail::template_entry entry)
 
 json::value template_offer::describe(protocol::revision r) const { return protocol::encode_for(r, about); }
 
-// ---- reading ----
+// ---- resources/read ----
 
 namespace {
 
@@ -164,9 +164,9 @@ void write_read(std::string& out, const detail::reply& r, protocol::revision rev
                 const std::optional<cache_hint>& hint) {
     const bool modern = protocol::is_modern(rev);
     out += modern ? R"({"resultType":"complete","contents":)" : R"({"contents":)";
-    if (r.only_text || protocol::has_titles(rev)) out += r.content;  // `only_text` here: none has a `_meta`
+    if (r.only_text || protocol::has_titles(rev)) out += r.content;  // `only_text`: no contents have `_meta`
     else out += contents_for(rev, r.content);
-    if (modern && !r.extra.empty()) out += r.extra;  // the read itself knows best
+    if (modern && !r.extra.empty()) out += r.extra;  // the hint of this read takes precedence
     else if (modern) write_cache_hint(out, hint ? *hint : server.hint_for(protocol::method::resources_read));
     end_result(out, rev, server, r.meta);
 }
@@ -200,7 +200,7 @@ invocation find_resource(const incoming& in, const table<resource_offer>& resour
     if (!uri) throw error(error_code::invalid_params, "uri: expected string");
     invocation call;
     if (const auto* found = resources.find(*uri)) {
-        call.offer = *found;  // also when it is removed while it runs
+        call.offer = *found;  // keeps it alive if it is removed during the call
         call.handler = &(*found)->handler;
         call.write = &write_resource;
         call.made = read_input(*uri, (*found)->about.mime_type, {});

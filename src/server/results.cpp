@@ -1,4 +1,4 @@
-// What results and failures have in common, whatever answered.
+// The parts that all results and failures share.
 
 #include "server/invocation.hpp"
 
@@ -17,7 +17,7 @@ namespace keel::inline KEEL_ABI::server_side {
 
 void end_result(std::string& out, protocol::revision rev, const server_core& server, std::string_view meta) {
     bool modern = protocol::is_modern(rev);
-    if (meta.size() > 2) {  // more than {}
+    if (meta.size() > 2) {  // not {}
         out += R"(,"_meta":)";
         out += meta.substr(0, meta.size() - 1);
         if (modern) {
@@ -40,7 +40,7 @@ void write_cache_hint(std::string& out, const cache_hint& hint) {
 
 namespace {
 
-/// Error codes that mean something in one revision must not be sent in another (BASE-13, BASE-14).
+/// Replaces error codes that the revision does not define (BASE-13, BASE-14).
 void fit_code(rpc::failure& f, protocol::revision rev) {
     if (protocol::is_modern(rev)) {
         bool of_the_protocol = f.code >= -32099 && f.code <= -32020;
@@ -53,7 +53,7 @@ void fit_code(rpc::failure& f, protocol::revision rev) {
     }
 }
 
-/// A result that tells the model what went wrong.
+/// A tool-level error (`isError`) for the model.
 rpc::handler_outcome failed_result(const char* what, const incoming& in, const server_core& server) {
     detail::reply reply;
     detail::write_text(reply, what);
@@ -71,7 +71,7 @@ rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_
     try {
         std::rethrow_exception(thrown);
     } catch (const detail::bad_arguments& e) {
-        // A model can mend its arguments if it is told what is wrong with them.
+        // A model can correct its arguments if the error says what is wrong.
         if (in.which == protocol::method::tools_call && protocol::has_argument_errors_as_results(in.rev)) {
             return failed_result(e.what(), in, server);
         }
@@ -86,7 +86,7 @@ rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_
     } catch (const refused_read& e) {
         out = rpc::handler_outcome::of(thrown, told_to_stop);
         out.log = "refused to read \"" + e.uri() + "\": a template variable leaves its folder";
-    } catch (...) {  // everything else means the same everywhere
+    } catch (...) {  // all other exceptions
         out = rpc::handler_outcome::of(thrown, told_to_stop);
     }
     if (out.what == rpc::handler_outcome::kind::failure) fit_code(out.error, in.rev);

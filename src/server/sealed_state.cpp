@@ -42,7 +42,7 @@ std::uint64_t read_big_endian(std::string_view text) {
     return n;
 }
 
-/// Lengths stand in front, so that no two bindings make the same bytes.
+/// With length prefixes, so that different bindings produce different bytes.
 std::string associated_data(std::string_view header, const state_sealer::binding& b) {
     std::string out(header);
     for (const std::string* field : {&b.method, &b.digest, &b.audience, &b.principal}) {
@@ -52,7 +52,7 @@ std::string associated_data(std::string_view header, const state_sealer::binding
     return out;
 }
 
-/// A context for one message, with the associated data already in it.
+/// A cipher context for one message, with the associated data added.
 cipher begin(bool encrypts, const state_key& key, std::string_view nonce, std::string_view associated) {
     cipher c(EVP_CIPHER_CTX_new());
     require(c ? 1 : 0, "making a cipher");
@@ -64,13 +64,13 @@ cipher begin(bool encrypts, const state_key& key, std::string_view nonce, std::s
     return c;
 }
 
-/// Nothing is not handed to OpenSSL: there, a null pointer means the end.
+/// Skips empty input: OpenSSL treats a null pointer specially.
 void convert(EVP_CIPHER_CTX* c, unsigned char* to, std::string_view from, const char* what) {
     int written = 0;
     if (!from.empty()) require(EVP_CipherUpdate(c, to, &written, bytes(from), static_cast<int>(from.size())), what);
 }
 
-/// True when the tag is right; `plain` is meaningless otherwise.
+/// Returns true if the tag is valid; otherwise `plain` is meaningless.
 bool decrypt(const state_key& key, std::string_view nonce, std::string_view associated, std::string_view ciphertext,
              std::string tag, std::string& plain) {
     const cipher c = begin(false, key, nonce, associated);
@@ -138,7 +138,7 @@ state_sealer::key_id state_sealer::id_of(const state_key& key) {
 }
 
 std::string state_sealer::seal(const binding& b, std::string_view plain, std::int64_t expires_at) const {
-    // Four characters for three bytes.
+    // Base64: four characters per three bytes.
     if (plain.size() > max_sealed_size / 4 * 3 - header_size - tag_size)
         throw std::length_error("keel: the state of a request is too large");
 
@@ -186,14 +186,14 @@ state_sealer::opened state_sealer::open(const binding& b, std::string_view text,
 
     bool known = false;
     for (std::size_t i = 0; i < keys_.size(); ++i) {
-        // Ids are short: two keys may share one.
+        // Key ids are short: two keys may have the same id.
         if (!std::equal(id.begin(), id.end(), ids_[i].begin(),
                         [](char x, unsigned char y) { return static_cast<unsigned char>(x) == y; }))
             continue;
         known = true;
         if (!decrypt(keys_[i], nonce, associated, ciphertext, std::string(tag), out.plain)) continue;
         std::ranges::copy(nonce, out.nonce.begin());
-        // Only now: before, the time was anybody's claim.
+        // Checked last: the expiry is authentic only after decryption.
         if (static_cast<std::int64_t>(read_big_endian(header.substr(header_size - 8))) <= now) return refuse("expired");
         return out;
     }

@@ -12,7 +12,7 @@ server::impl::impl(implementation about, server_options options)
 
 server::impl::~impl() {
     end_background();
-    finish();  // sessions on loops of the caller's may have outlived the server
+    finish();  // sessions on the caller's loops may have outlived the server
 }
 
 bool server::impl::on_background() const {
@@ -22,7 +22,7 @@ bool server::impl::on_background() const {
 
 bool server::impl::in_handler() const {
     if (server_side::in_handler_of(*core)) return true;
-    // A coroutine that has waited runs on its loop like anything else there.
+    // A resumed coroutine has no mark: it runs on its loop like other callbacks.
     std::lock_guard lock(mutex);
     bool inside = background && background->here();
     for (const auto& [key, s] : sessions) inside = inside || s.loop->here();
@@ -75,7 +75,7 @@ void server::impl::serve(std::shared_ptr<keel::loop> on, std::unique_ptr<connect
         tell(*core, ended, refused);
         return;
     }
-    // A std::function wants to be copyable.
+    // std::function requires a copyable callable.
     auto held = std::make_shared<std::unique_ptr<connection>>(std::move(wire));
     auto begin = [s, on, held, bounds] { s->start(on, std::move(*held), bounds); };
     if (on->here()) {
@@ -123,7 +123,7 @@ bool server::impl::add_transport(std::shared_ptr<server_transport> s) {
 }
 
 void server::impl::transport_ended(const server_transport* s) {
-    std::shared_ptr<server_transport> ended;  // let go of outside the lock
+    std::shared_ptr<server_transport> ended;  // destroyed outside the lock
     {
         std::lock_guard lock(mutex);
         auto at = std::find_if(transports.begin(), transports.end(), [&](const auto& each) { return each.get() == s; });
@@ -134,7 +134,7 @@ void server::impl::transport_ended(const server_transport* s) {
     check_idle();
 }
 
-// A callback's failure is its own: what comes after it still happens.
+// An exception of the callback is logged, so that the rest of the shutdown still happens.
 void server::impl::tell(const server_side::server_core& core, const std::function<void(const connection_end&)>& ended,
                         const connection_end& end) {
     if (!ended) return;
@@ -158,7 +158,7 @@ void server::impl::session_ended(std::uint64_t key, const connection_end& end) {
         sessions.erase(at);
         last = end;
     }
-    detail::release_later(*on, std::move(ended));  // the session is our caller
+    detail::release_later(*on, std::move(ended));  // the session is on the stack
     check_idle();
 }
 
@@ -180,7 +180,7 @@ void server::impl::tell_list_changed(list_kind which) {
     }
     unsigned bit = 1U << static_cast<unsigned>(which);
     for (const served& each : all) {
-        if (each.changes->fetch_or(bit) != 0) continue;  // a message is on its way
+        if (each.changes->fetch_or(bit) != 0) continue;  // a message is pending
         each.loop->post([weak = std::weak_ptr(each.session), changes = each.changes] {
             unsigned kinds = changes->exchange(0);
             auto s = weak.lock();
@@ -192,7 +192,7 @@ void server::impl::tell_list_changed(list_kind which) {
     }
 }
 
-// ---- the span of its life ----
+// ---- start and stop hooks ----
 
 namespace {
 
@@ -214,7 +214,8 @@ void server::impl::begin() {
     std::lock_guard lock(hook_mutex);
     if (begun) return;
     hook_mark inside(hook_thread);
-    auto made = std::make_shared<server_side::started_states>();  // when one throws, the others go in the reverse order
+    auto made = std::make_shared<
+        server_side::started_states>();  // if a hook throws, the objects are destroyed in reverse order
     for (const auto& hook : start_hooks) made->add(hook());
     core->set_states(std::move(made));
     abandoned_before = core->totals.abandoned;
@@ -237,13 +238,13 @@ void server::impl::finish() {
             hook();
         } catch (const std::exception& e) {
             core->log(log_level::error, std::string("an on_stop hook threw: ") + e.what());
-        } catch (...) {  // anything may be thrown; its text cannot be known
+        } catch (...) {  // not a std::exception: there is no text to log
             core->log(log_level::error, "an on_stop hook threw an exception that is not a std::exception");
         }
     }
     auto states = core->set_states(nullptr);
-    // A handler that was abandoned may still use what it has: then it stays for as long as that handler's context.
-    // Otherwise a context that somebody has saved does not keep it.
+    // If a handler was abandoned, it may still use the objects: they live as long as its context. Otherwise they are released
+    // now, even if a context was saved.
     if (core->totals.abandoned == abandoned_before && !lost_some) states->release();
     begun = false;
 }
@@ -262,7 +263,7 @@ void server::impl::open(const std::shared_ptr<async::epoll_loop>& on, const endp
                         bool drain_is_given, std::function<void()> stdio_ended) {
     if (where.where == endpoint::kind::stdio) {
         keel::stdio wire = open_stdio(*on);
-        // Whoever pipes a file in wants every answer, however long it takes (C1).
+        // Input from a file: wait for all answers, however long they take (C1).
         if (wire.input_is_file && !drain_is_given) bounds.drain_on_eof = duration::max();
         serve(on, std::move(wire.wire), bounds, [stdio_ended = std::move(stdio_ended)](const connection_end&) {
             if (stdio_ended) stdio_ended();
@@ -305,7 +306,7 @@ void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
         if (each.loop->here()) {
             close();
         } else if (!each.loop->post(close)) {
-            // A loop of the caller's that is no more: nobody else will tell us that its sessions are over.
+            // The caller's loop has ended, so its sessions cannot report their end.
             connection_end gone;
             gone.cause = "the event loop has ended";
             lost_some = true;
@@ -343,7 +344,8 @@ void server::impl::end_background() {
     if (!l) return;
     l->stop();
     if (!ending.joinable()) return;
-    if (ending.get_id() == std::this_thread::get_id()) ending.detach();  // it is ours: its loop ends with this turn
+    if (ending.get_id() == std::this_thread::get_id())
+        ending.detach();  // this is the background thread: its loop ends with this turn
     else ending.join();
 }
 
@@ -352,16 +354,16 @@ std::size_t server::impl::end_workers() {
     return pool ? pool->shut_down(core->options.limits.cleanup_grace) : 0;
 }
 
-// ---- the public face ----
+// ---- keel::server ----
 
 server::server(implementation about, server_options options)
     : impl_(std::make_shared<impl>(std::move(about), std::move(options))) {}
 
 server::~server() {
     bool inside = server_side::in_handler_of(*impl_->core) || impl_->on_background();
-    // Sessions on loops of the caller's end there, in their own time: until then they keep what they need.
+    // Sessions on the caller's loops end later, on their loops; until then they keep `impl` alive.
     impl_->request_stop({}, impl_);
-    // A handler that destroys its own server cannot wait for it; what it still touches is kept by the requests.
+    // A handler that destroys its own server cannot wait for itself; its request keeps alive what it uses.
     if (inside) return;
     impl_->wait_for_background();
     impl_->end_background();
@@ -475,12 +477,12 @@ void server::use(middleware m) {
 
 namespace {
 
-// What went wrong on the server's thread, as a value: an exception object is not carried from thread to thread.
+// An error on the background thread, as a value: exception objects are not passed between threads.
 struct start_failure {
     std::string what = {};
     std::error_code code = {};
 
-    /// A system_error adds the code's own words again.
+    /// Removes the text of the error code, which std::system_error appends again.
     std::string without_code() const {
         std::string tail = ": " + code.message();
         return what.ends_with(tail) ? what.substr(0, what.size() - tail.size()) : what;
@@ -503,7 +505,7 @@ void server::start(endpoint where) {
         }
         on = impl_->background;
     }
-    // Opened on its own thread; the caller hears whether the address could be used.
+    // Opened on the background thread; the caller gets the error, if any.
     if (on->here()) return impl_->open(on, where, impl_->core->options.limits, false);
     auto opened = std::make_shared<std::promise<start_failure>>();
     auto future = opened->get_future();
@@ -518,7 +520,7 @@ void server::start(endpoint where) {
         }
         opened->set_value(std::move(failed));
     });
-    opened.reset();  // if the loop ends first, the promise is broken, and that is what the caller hears
+    opened.reset();  // if the loop ends first, the caller gets a broken promise
     if (!posted) throw std::runtime_error("keel: the server was stopped while it was starting");
     start_failure failed = future.get();
     if (failed.code) throw std::system_error(failed.code, failed.without_code());

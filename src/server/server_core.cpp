@@ -23,9 +23,9 @@ std::shared_ptr<rpc::flight_budget> make_budget(std::size_t limit) {
     return budget;
 }
 
-// Many hosts never read a server's standard error. A full pipe must not hold up the loop: the line is lost instead.
+// Many hosts never read a server's standard error. If the pipe is full, the line is dropped instead of blocking the loop.
 void write_to_stderr(std::string line) {
-    line.resize(std::min<std::size_t>(line.size(), PIPE_BUF - 1));  // a pipe that is writable takes that much
+    line.resize(std::min<std::size_t>(line.size(), PIPE_BUF - 1));  // a writable pipe accepts PIPE_BUF bytes
     line += '\n';
     pollfd out = {STDERR_FILENO, POLLOUT, 0};
     if (poll(&out, 1, 0) != 1 || (out.revents & (POLLERR | POLLHUP)) || !(out.revents & POLLOUT)) return;
@@ -40,7 +40,7 @@ std::vector<state_key> keys_of(const asking_options& how) {
 }
 
 void check(const asking_options& how) {
-    keys_of(how);  // a bad one is told now
+    keys_of(how);  // throws if a key is invalid
     auto refuse = [](const char* what) { throw std::invalid_argument(std::string("keel: server asking: ") + what); };
     if (how.expires_after < std::chrono::seconds(1) || how.expires_after > std::chrono::hours(24 * 366)) {
         refuse("expires_after must be between a second and a year");
@@ -180,7 +180,7 @@ void server_core::log(log_level level, std::string_view text) const noexcept {
     if (options.log) {
         try {
             options.log(level, text);
-        } catch (const std::exception&) {  // a log that fails has nobody to tell
+        } catch (const std::exception&) {  // an error of the log function cannot be logged
         }
     } else if (fallback_log_ && level >= *fallback_log_) {
         std::string line = about.name + ": " + std::string(name_of(level)) + ": " + std::string(text);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What all sessions of a server share. Outlives each of them; sessions live on several loops.
+// The part of a server that all its sessions share. Outlives them; sessions live on several loops.
 
 #include "async/worker_pool.hpp"
 #include "protocol/methods.hpp"
@@ -38,7 +38,7 @@ public:
     const std::shared_ptr<rpc::flight_budget> budget;
     server_side::totals totals;
     method_stats stats;
-    /// Any thread. All but the number of connections, which is not known here.
+    /// Safe to call from any thread. Without the number of connections, which is unknown here.
     server_health health() const;
 
     registry<tool> tools;
@@ -47,7 +47,7 @@ public:
     registry<prompt_offer> prompts;
     registry<method_offer> methods;
     server_side::topics topics;
-    // Fixed once serving begins.
+    // Constant once the server has started.
     std::vector<middleware> around;
     using notification_handler = std::function<void(std::string_view principal, const json::value& params)>;
     std::map<std::string, notification_handler, std::less<>> notifications;
@@ -56,7 +56,7 @@ public:
         return at == notifications.end() ? nullptr : &at->second;
     }
 
-    // What there is to be had. Something may be added at any time, so this is asked anew for each client.
+    // Not cached: entries may be added at any time.
     bool offers_resources() const;
     bool offers_prompts() const;
     bool offers_completions() const;
@@ -65,17 +65,17 @@ public:
     const cache_hint& hint_for(protocol::method m) const noexcept { return hints_[static_cast<std::size_t>(m)]; }
 
     // Multi-round requests.
-    /// Made when it is first needed: few servers ask, and OpenSSL takes a while to get ready.
+    /// Created at first use: few servers ask clients, and OpenSSL is slow to initialize.
     const state_sealer& sealer() const;
     server_side::spent_states& spent_states() noexcept { return spent_states_; }
     const std::string& audience() const noexcept;
 
-    /// What the start hooks have made. Another object each time the server is started.
+    /// The objects of the start hooks. A new set each time the server is started.
     std::shared_ptr<started_states> states() const {
         std::lock_guard lock(mutex_);
         return states_;
     }
-    /// Gives back those before.
+    /// Returns the previous set.
     std::shared_ptr<started_states> set_states(std::shared_ptr<started_states> made) {
         std::lock_guard lock(mutex_);
         return std::exchange(states_, std::move(made));
@@ -83,27 +83,27 @@ public:
 
     /// Threads for handlers that may block; started when first used.
     std::shared_ptr<async::worker_pool> workers();
-    /// The pool, if there is one already.
+    /// The pool; null if it has not been used.
     std::shared_ptr<async::worker_pool> started_workers() const;
 
     void log(log_level level, std::string_view text) const noexcept;
-    /// What a peer can make us say, and say again: no more than so many a second (J6).
+    /// For messages that a peer can cause repeatedly: at most 20 per second (J6).
     void report(log_level level, std::string_view text) const noexcept;
-    /// A program that is nothing but a server and has no log of its own writes to standard error. Before serving.
+    /// Writes messages of at least this level to standard error if there is no log function. Call it before serving.
     void set_fallback_log(log_level least) noexcept { fallback_log_ = least; }
 
-    /// serverInfo as older revisions know it, and the end of every result of the modern one.
+    /// `serverInfo` in the format of the revision.
     std::string info_json(protocol::revision r) const;
     const std::string& modern_tail() const noexcept { return modern_tail_; }
-    /// The member of `_meta` that says who we are.
+    /// The member of `_meta` with the server's name and version.
     const std::string& server_info_member() const noexcept { return server_info_member_; }
 
 private:
-    // For workers_ and states_: sessions on several loops meet here, and the thread that starts and stops.
+    // Guards workers_ and states_.
     mutable std::mutex mutex_;
     std::shared_ptr<started_states> states_;
     std::array<cache_hint, protocol::method_count> hints_;
-    mutable std::mutex report_mutex_;  // requests on several threads fail at the same time
+    mutable std::mutex report_mutex_;  // guards reports_ and reports_left_out_
     mutable rpc::rate_limiter reports_{20};
     mutable std::uint64_t reports_left_out_ = 0;
     mutable std::once_flag sealer_once_;

@@ -5,7 +5,7 @@
 namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
-constexpr unsigned reports_per_second = 20;  // what a peer can make us log (J6)
+constexpr unsigned reports_per_second = 20;  // limit for messages that a peer can cause (J6)
 }  // namespace
 
 server_session::server_session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
@@ -20,7 +20,7 @@ void server_session::start(std::shared_ptr<loop> on, std::unique_ptr<connection>
     peer_->core().watch(*this);
     subscriber_.start(peer_);
     peer_->start();
-    if (close_due_) close({});  // it was closed while it was on its way to its loop
+    if (close_due_) close({});  // close() was called before the session reached its loop
 }
 
 void server_session::start(std::shared_ptr<loop> on, rpc::message_sink& sink, const limits& bounds) {
@@ -43,7 +43,7 @@ void server_session::close(duration drain, std::shared_ptr<void> keep) {
 
 void server_session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
     const json::value& params = given ? *given : no_params;
-    // The body decides the era: a request that carries its version is a modern one.
+    // A request that contains its protocol version is of 2026-07-28.
     const json::value* meta = params.find("_meta");
     if (meta && meta->contains(protocol::meta_key::protocol_version)) {
         on_modern(id, method, params, *meta);

@@ -1,6 +1,6 @@
 #pragma once
 
-// One client of a server: what its messages mean under the revision in force.
+// The server's side of one client: interprets its messages in the negotiated protocol revision.
 
 #include "rpc/keep_alive.hpp"
 #include "rpc/peer.hpp"
@@ -17,7 +17,7 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-/// A list as its answer: the entries stay where they are kept, in the text of the registry's snapshot.
+/// The text of a list result. `entries` is a view of the registry's snapshot, to avoid a copy.
 struct list_text {
     std::string before;
     std::string_view entries;
@@ -30,32 +30,33 @@ struct list_text {
     }
 };
 
-/// Lives on its loop. Kept by the server until `ended` is called, which is the last thing it does.
+/// Lives on its loop. The server owns it until `ended` is called, which is its last call.
 class server_session final : public rpc::peer_user,
                              private rpc::request_watch,
                              public std::enable_shared_from_this<server_session> {
 public:
-    /// `own_streams`: each request has a stream of its own to the client (HTTP), so that its end needs no words.
+    /// `own_streams`: each request has its own stream to the client (HTTP), so its end needs no notification.
     server_session(std::shared_ptr<server_core> server, std::function<void(const connection_end&)> ended,
                    std::string principal = {}, bool own_streams = false);
 
     void start(std::shared_ptr<loop> on, std::unique_ptr<connection> wire, const limits& bounds);
 
-    // Without a wire, for HTTP, which has its own framing. `out` outlives the session.
+    // Without a connection, for HTTP, which has its own framing. `sink` must outlive the session.
     void start(std::shared_ptr<loop> on, rpc::message_sink& sink, const limits& bounds);
     rpc::peer& peer() noexcept { return *peer_; }
-    /// Who sends what comes from now on.
+    /// Sets the principal of all messages received from now on.
     void set_principal(std::shared_ptr<const std::string> who) noexcept { principal_ = std::move(who); }
-    /// The handshake of an older client is done.
+    /// The client has completed the handshake (up to 2025-11-25).
     bool initialized() const noexcept { return era_ == era::legacy; }
     protocol::revision negotiated() const noexcept { return client_->revision; }
-    /// Serves requests of this older revision without a handshake. Nothing is known of such a client, so it is not asked.
+    /// Serves requests of a revision up to 2025-11-25 without a handshake. The client's capabilities are unknown, so the server sends
+    /// it no requests.
     void be_stateless(protocol::revision r);
     bool is_stateless() const noexcept { return stateless_; }
-    /// `keep` is held until the session has ended.
+    /// `keep` is kept alive until the session has ended.
     void close(duration drain, std::shared_ptr<void> keep = {});
     bool closed() const noexcept { return !peer_ || peer_->closed(); }
-    /// Something of this kind was added or removed: whoever subscribed is told.
+    /// Notifies subscribed clients that an entry was added or removed.
     void list_changed(list_kind which) { subscriber_.list_changed(which); }
 
 private:
@@ -66,8 +67,8 @@ private:
     // rpc::peer_user
     void on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* params) override;
     void on_notification(rpc::peer&, std::string_view method, const json::value* params) override;
-    void on_input_end() override { subscriber_.end_gracefully(); }  // else a drain would wait for open listens
-    void on_turn_end() noexcept override { take_totals(); }         // once for all that came together
+    void on_input_end() override { subscriber_.end_gracefully(); }  // otherwise a drain would wait for open listens
+    void on_turn_end() noexcept override { take_totals(); }         // once per turn, not per message
     void on_report(std::string_view text) override;
     void on_closed(std::string_view cause, std::size_t abandoned) override;
 
@@ -84,10 +85,10 @@ private:
     void refuse_version(rpc::serial id, std::string_view message, std::string_view requested);
     void discover(const incoming& in, std::string& out);
 
-    // server_session_serve.cpp: the same for both
+    // server_session_serve.cpp: all revisions
     void serve(const incoming& in);
     static bool is_kept_list(method which) noexcept;
-    /// Methods whose answer is at hand. False: this is none of them.
+    /// Answers methods that need no handler. Returns false for other methods.
     bool answer_at_once(const incoming& in, std::string& out);
     invocation find(const incoming& in);
     void must_offer(const incoming& in);
@@ -115,8 +116,8 @@ private:
     era era_ = era::unknown;
     bool own_streams_ = false;
     bool stateless_ = false;
-    bool close_due_ = false;                        // closed before it was started
-    std::shared_ptr<detail::client_facts> client_;  // legacy: of the whole session
+    bool close_due_ = false;                        // close() was called before start()
+    std::shared_ptr<detail::client_facts> client_;  // up to 2025-11-25: for the whole session
 
     view<tool> tools_;
     view<resource_offer> resources_;
@@ -129,7 +130,7 @@ private:
     detail::reply reply_;  // reused from call to call
     std::string text_;
     list_text list_;
-    rpc::counters told_;  // what has gone into the server's totals
+    rpc::counters told_;  // already added to the server's totals
     time_point reports_since_{};
     unsigned reports_ = 0;
 };

@@ -1,4 +1,4 @@
-// Revisions 2024-11-05 to 2025-11-25: a handshake, then a session.
+// Revisions 2024-11-05 to 2025-11-25, which begin with a handshake.
 
 #include "server/server_session.hpp"
 
@@ -18,7 +18,7 @@ void server_session::on_legacy(rpc::serial id, std::string_view method, const js
 }
 
 void server_session::initialize(rpc::serial id, const json::value& params) {
-    peer_->core().shield(id);  // nobody can cancel it (B10)
+    peer_->core().shield(id);  // initialize cannot be cancelled (B10)
     auto asked = params["protocolVersion"].if_string();
     if (era_ == era::modern) {
         return refuse_version(
@@ -51,7 +51,7 @@ void server_session::initialize(rpc::serial id, const json::value& params) {
         if (!json::write_string(result, server_->options.instructions)) result += R"("")";
     }
     result += '}';
-    // Over HTTP a silent client is the usual case, and there may be no stream to ask it on: its session expires instead.
+    // Not over HTTP: idle clients are normal there and may have no stream for a ping; their sessions expire instead.
     if (!own_streams_) {
         keep_alive_.start(peer_, server_->options.keep_alive, [server = server_](rpc::peer& silent) {
             server->log(log_level::warning, "connection closed: the client did not answer a ping");

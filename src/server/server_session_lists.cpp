@@ -1,4 +1,4 @@
-// The lists whose entries are all at hand. resource_list.cpp has the one that may ask the user's functions.
+// Lists that need no application functions. resource_list.cpp has the list that may call them.
 
 #include "server/cursor.hpp"
 #include "server/server_session.hpp"

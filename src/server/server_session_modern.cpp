@@ -1,4 +1,4 @@
-// Revision 2026-07-28: no handshake; every request says what it needs to be understood.
+// Revision 2026-07-28: no handshake; every request contains its version and capabilities.
 
 #include "server/server_session.hpp"
 
@@ -24,7 +24,7 @@ void server_session::on_modern(rpc::serial id, std::string_view method, const js
                                   std::string(protocol::name_of(client_->revision)),
                               *version);
     }
-    // A probe decides nothing: the client may still turn to initialize.
+    // server/discover does not fix the revision: the client may still send initialize.
     if (method != "server/discover") era_ = era::modern;
     serve({id, protocol::find_method(method), method, params, protocol::latest});
 }
@@ -34,7 +34,7 @@ void server_session::refuse_version(rpc::serial id, std::string_view message, st
     if (era_ == era::legacy) {
         supported.push_back(protocol::name_of(client_->revision));
     } else {
-        // On a connection that is already a modern one the older revisions are no longer on offer.
+        // A connection that uses 2026-07-28 cannot change to an older revision.
         for (std::size_t i = protocol::revision_count; i-- > 0;) {
             auto r = static_cast<revision>(i);
             if (era_ != era::modern || protocol::is_modern(r)) supported.push_back(protocol::name_of(r));

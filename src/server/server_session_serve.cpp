@@ -1,4 +1,4 @@
-// From a request to its answer: the same for both eras.
+// From a request to its answer, in all revisions.
 
 #include "server/questions.hpp"
 #include "server/server_session.hpp"
@@ -35,7 +35,7 @@ void server_session::serve(const incoming& in) {
     }
 }
 
-// A feature that is not declared does not exist.
+// Methods of features that are not declared are unknown methods.
 void server_session::must_offer(const incoming& in) {
     bool there = true;
     switch (in.which) {
@@ -110,7 +110,7 @@ context server_session::make_context(const incoming& in) {
         facts->revision = in.rev;
         facts->info = state->meta[protocol::meta_key::client_info];
         facts->capabilities = state->meta[protocol::meta_key::client_capabilities];
-        // Messages are sent only to a request that asked for them.
+        // Log messages are sent only to requests that asked for them.
         auto named = state->meta[protocol::meta_key::log_level].if_string();
         auto level = named ? find_log_level(*named) : std::nullopt;
         facts->log_level = level ? static_cast<int>(*level) : detail::client_facts::no_logs;
@@ -144,7 +144,7 @@ void server_session::run_quick(const incoming& in, const invocation& call) {
             call.handler->plain(nullptr, call.given(), reply_);
         }
         call.write(text_, reply_, in.rev, *server_, call.offer.get());
-    } catch (...) {  // sorted out by outcome_of_failure, whatever it is
+    } catch (...) {  // outcome_of_failure handles all exceptions
         return peer_->finish(in.id,
                              outcome_of_failure(std::current_exception(), !peer_->core().is_open(in.id), in, *server_));
     }
@@ -165,7 +165,7 @@ struct how_to_answer {
     std::string name;
 };
 
-/// Runs the handler of a call that is a coroutine, or is to be waited for in one. Keeps what it was found in.
+/// Runs a handler in a coroutine. Keeps its registry entry alive.
 task<std::string> perform(context ctx, std::shared_ptr<rpc::request> request, invocation call, how_to_answer how,
                           std::shared_ptr<server_core> server) {
     incoming in{request->id(), how.which, how.name, no_params, how.rev};
@@ -186,7 +186,7 @@ task<std::string> perform(context ctx, std::shared_ptr<rpc::request> request, in
     co_return text;
 }
 
-/// A failure that is a result for the peer; else throws what the peer is to hear, or nothing is to be heard of.
+/// Returns the result for a tool-level error; otherwise throws the error for the peer, or `cancelled` if there is no answer.
 std::string result_of_failure(const std::exception_ptr& failed, const rpc::request& request, const how_to_answer& how,
                               const server_core& server) {
     incoming in{request.id(), how.which, how.name, no_params, how.rev};
@@ -197,23 +197,23 @@ std::string result_of_failure(const std::exception_ptr& failed, const rpc::reque
     throw keel::error(o.error.code, o.error.message, std::move(o.error.data));
 }
 
-/// What a handler leads to: its result, or a failure as the era has it, or the questions it cannot go on without.
+/// Returns the handler's result, its failure, or the questions that it needs answered.
 task<std::string> answer(std::shared_ptr<questions> asked, std::shared_ptr<rpc::request> request,
                          task<std::string> work, how_to_answer how, std::shared_ptr<server_core> server) {
     std::string text;
     std::exception_ptr failed;
     try {
         text = co_await std::move(work);
-    } catch (...) {  // looked at below
+    } catch (...) {  // handled below
         failed = std::current_exception();
     }
-    // Whatever the handler made of being ended: it will run again.
+    // The handler was stopped to ask the client; its own outcome does not matter, it will run again.
     if (asked && asked->round_ended()) co_return asked->input_required();
     if (!failed) co_return text;
     co_return result_of_failure(failed, *request, how, *server);
 }
 
-/// Only what may ask is prepared for it.
+/// Only for methods that may ask the client.
 std::shared_ptr<questions> prepare_questions(const incoming& in, const json::value& params, context& ctx,
                                              const std::shared_ptr<rpc::request>& request,
                                              const std::shared_ptr<server_core>& server) {
@@ -232,7 +232,7 @@ void server_session::run_as_task(const incoming& in, invocation call) {
     auto request = peer_->open_request(in.id);
     auto asked = prepare_questions(in, in.params, ctx, request, server_);
     how_to_answer how{in.which, in.rev, std::string(in.name)};
-    if (call.input) {  // it is in the message, which is gone when the handler waits
+    if (call.input) {  // a copy: the message is freed when the handler waits
         call.made = *call.input;
         call.input = nullptr;
     }
@@ -245,7 +245,7 @@ void server_session::run_as_task(const incoming& in, invocation call) {
 
 namespace {
 
-/// Everything a request needs on its way through the middleware, which may take long.
+/// The state of a request in the middleware chain. Owns copies, because the message is freed when a middleware waits.
 struct journey {
     std::shared_ptr<server_core> server;
     std::shared_ptr<rpc::request> request;
@@ -266,7 +266,7 @@ task<json::value> go_on(std::shared_ptr<journey> j, std::size_t next, request_ca
     co_return json::parse(text);
 }
 
-/// VER-18: what every result of the modern revision says, also one that a middleware has made or changed.
+/// VER-18: adds the members that every result of 2026-07-28 has, also to results created by middleware.
 void complete_result(json::value& result, const server_core& server) {
     if (!result.contains("resultType")) result.set("resultType", "complete");
     if (!result.contains("_meta")) result.set("_meta", json::object());
@@ -287,7 +287,7 @@ task<std::string> travel(std::shared_ptr<journey> j, context ctx, json::value pa
         std::string text;
         if (!json::write(text, result)) detail::throw_unexpressible();
         co_return text;
-    } catch (...) {  // looked at below
+    } catch (...) {  // handled below
         failed = std::current_exception();
     }
     auto asked = detail::context_access::state(call.ctx)->questions;
@@ -334,7 +334,7 @@ void server_session::run_with_middleware(const incoming& in) {
             }
             work = perform(call.ctx, j->request, std::move(found), j->how, j->server);
         } catch (const std::exception&) {
-            work = failing(std::current_exception());  // and from there as if the handler had thrown it
+            work = failing(std::current_exception());  // from here on as if the handler had thrown it
         }
         return answer(std::move(asked), j->request, std::move(work), j->how, j->server);
     };

@@ -1,6 +1,6 @@
 #pragma once
 
-// States of multi-round requests that were used, where each may be used only once.
+// The used states of multi-round requests, if each may be used only once.
 
 #include <keel/version.hpp>
 
@@ -13,12 +13,12 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-/// Threads: sessions on several loops meet here.
+/// Thread-safe.
 class spent_states {
 public:
     using nonce = std::array<unsigned char, 12>;
 
-    /// True the first time. `until`: when the state expires by itself and need not be remembered any longer.
+    /// Returns true the first time. `until`: when the state expires and can be forgotten.
     bool spend(const nonce& which, std::int64_t now, std::int64_t until) {
         std::lock_guard lock(mutex_);
         while (!by_time_.empty() && (by_time_.begin()->first < now || by_time_.size() >= most)) {
@@ -31,7 +31,7 @@ public:
     }
 
 private:
-    // Every one was sealed by us for a call that ran, so this is far more than happens in their short life.
+    // States are created only by calls that ran and expire soon, so this limit is far above normal use.
     static constexpr std::size_t most = 1'000'000;
 
     std::mutex mutex_;

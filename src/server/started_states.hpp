@@ -1,6 +1,6 @@
 #pragma once
 
-// What the start hooks have made, for as long as somebody may use it.
+// The objects that the start hooks returned.
 
 #include <keel/middleware.hpp>
 
@@ -10,7 +10,7 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-/// Shared by the server and by every context of the requests it serves: a handler that was abandoned keeps what it uses.
+/// Shared by the server and the contexts of its requests, so that an abandoned handler can still use its objects.
 class started_states {
 public:
     started_states() = default;
@@ -22,7 +22,7 @@ public:
         std::lock_guard lock(mutex_);
         if (s.object) all_.push_back(std::move(s));
     }
-    /// The newest of a type; nullptr when there is none.
+    /// Returns the newest object of a type, or nullptr.
     void* find(detail::type_key type) const noexcept {
         std::lock_guard lock(mutex_);
         for (auto at = all_.rbegin(); at != all_.rend(); ++at) {
@@ -30,18 +30,18 @@ public:
         }
         return nullptr;
     }
-    /// Lets go of all of them, the newest first.
+    /// Releases all objects, the newest first.
     void release() noexcept {
         std::vector<detail::started_state> all;
         {
             std::lock_guard lock(mutex_);
             all.swap(all_);
         }
-        while (!all.empty()) all.pop_back();  // a vector's own order is the other one
+        while (!all.empty()) all.pop_back();  // a vector would destroy the oldest first
     }
 
 private:
-    mutable std::mutex mutex_;  // a context that was saved may ask on any thread, also when the server has stopped
+    mutable std::mutex mutex_;  // a saved context may call find() on any thread, even after the server has stopped
     std::vector<detail::started_state> all_;
 };
 

@@ -23,9 +23,9 @@ namespace keel::inline KEEL_ABI::server_side {
 namespace {
 
 constexpr std::string_view subscription_id_key = "io.modelcontextprotocol/subscriptionId";
-/// It comes back in every notification.
+/// Limits the id, which is repeated in every notification.
 constexpr std::size_t longest_id = 1024;
-/// How soon a client whose queue is full is looked at again, at the least.
+/// Minimum delay before a client whose queue is full is checked again.
 constexpr duration shortest_retry = std::chrono::milliseconds(10);
 
 struct kind_names {
@@ -51,10 +51,10 @@ std::string checked_uri(const json::value& given, const char* where, std::size_t
     return std::string(*text);
 }
 
-/// What a listen asks for.
+/// The filter of a listen.
 struct filter {
     kind_set lists{};
-    std::optional<std::vector<std::string>> uris;  // each once
+    std::optional<std::vector<std::string>> uris;  // without duplicates
 
     static filter from(const json::value& params, std::size_t longest_uri) {
         const json::value& given = params["notifications"];
@@ -79,7 +79,7 @@ struct filter {
         return f;
     }
 
-    /// SUB-04: what this server can tell of.
+    /// SUB-04: removes what this server does not support.
     void keep_supported(const server_core& server) {
         if (!server.offers_resources()) {
             lists[index(list_kind::resources)] = false;
@@ -103,7 +103,7 @@ struct filter {
 
 }  // namespace
 
-/// Shared by the session and its running listens, which end in either order; the topic board and timers know it weakly.
+/// Shared by the session and its running listens, which end in either order. The topic board and timers have weak references.
 class subscriber::state final : public topic_listener, public std::enable_shared_from_this<state> {
 public:
     state(server_core& server, bool announce_end)
@@ -160,7 +160,7 @@ public:
         event ended;
         const std::uint64_t key = self->open(request->id(), id, params, ended);
         const leave_at_end leaving(*self, key);
-        params = {};  // a listen may stay open for days
+        params = {};  // free the memory: a listen may stay open for days
         self->pump();
         co_await ended;
         co_return self->result(id);
@@ -176,13 +176,13 @@ public:
         for (std::uint64_t key : keys) {
             auto at = streams_.find(key);
             if (at == streams_.end() || !at->second.ended) continue;
-            if (!p->core().is_open(at->second.request)) continue;  // cancelled: nothing more is said
+            if (!p->core().is_open(at->second.request)) continue;  // cancelled: send nothing
             acknowledge(*p, at->second);
             at = streams_.find(key);
             if (at == streams_.end()) continue;
             rpc::serial request = at->second.request;
             std::string cancelled = R"({"requestId":)" + at->second.id + "}";
-            at->second.ended->set();  // the listen is answered before this returns, unless middleware takes its time
+            at->second.ended->set();  // answers the listen before this returns, unless a middleware waits
             if (announce_end_ && !p->core().is_open(request)) p->notify("notifications/cancelled", cancelled, false);
         }
     }
@@ -204,16 +204,16 @@ public:
     std::size_t subscriptions() const noexcept { return subscriptions_; }
 
 private:
-    /// A listen, or everything that an older client hears.
+    /// A listen, or all notifications of a client up to 2025-11-25.
     struct stream {
-        rpc::serial request = 0;  // the listen; 0: an older client
+        rpc::serial request = 0;  // the listen; 0: a client up to 2025-11-25
         std::string id;           // as JSON
         event* ended = nullptr;
-        std::string acknowledgement;  // still to be sent
+        std::string acknowledgement;  // not sent yet
         kind_set lists{};
         kind_set due_lists{};
         std::map<std::string, bool> uris;         // true: due
-        std::deque<const std::string*> due_uris;  // keys of `uris`; first come, first told
+        std::deque<const std::string*> due_uris;  // keys of `uris`, in order of change
     };
     static constexpr std::uint64_t older_client = 0;  // the key of its stream
 
@@ -229,7 +229,7 @@ private:
         std::uint64_t key_;
     };
 
-    // ---- what is wanted ----
+    // ---- subscriptions ----
 
     void make_room(std::size_t more) const {
         if (more > bounds_.max_subscriptions - std::min(subscriptions_, bounds_.max_subscriptions)) {
@@ -305,7 +305,7 @@ private:
         return R"(,"_meta":{")" + std::string(subscription_id_key) + "\":" + s.id + "}";
     }
 
-    // ---- telling ----
+    // ---- notifications ----
 
     bool crowded(rpc::peer& p, const stream& s) const noexcept {
         return p.core().queued_bytes(s.request) >= bounds_.out_queue_soft;
@@ -325,8 +325,8 @@ private:
         send(p, s, "notifications/subscriptions/acknowledged", params);
     }
 
-    /// Tells one thing that is due on the stream; false when there is none. The stream may be gone afterwards: sending
-    /// can find the connection broken.
+    /// Sends one pending notification of the stream; returns false if there is none. The stream may be destroyed afterwards, since
+    /// sending can detect a closed connection.
     bool tell_one(rpc::peer& p, stream& s, const kind_set& rested, kind_set& told) {
         if (!s.acknowledgement.empty()) {
             acknowledge(p, s);
@@ -351,7 +351,7 @@ private:
         return true;
     }
 
-    /// Tells everything that is due, as far as the client takes it.
+    /// Sends pending notifications until the client's queue is full.
     void pump() {
         auto p = peer_.lock();
         if (!p || p->closed()) return;
@@ -377,12 +377,12 @@ private:
             }
             if (!full || heard) ++key;
         }
-        begin_with_ = full ? key : 0;  // whoever is next in turn is first next time
+        begin_with_ = full ? key : 0;  // round robin: continue here next time
 
         for (std::size_t k = 0; k < list_kinds; ++k) {
             if (told[k]) rest_until_[k] = after(now, bounds_.notification_interval);
         }
-        if (peer_.expired()) return;  // it has ended meanwhile
+        if (peer_.expired()) return;  // the connection was closed meanwhile
         if (full) arm(*p, after(now, std::max<duration>(bounds_.notification_interval, shortest_retry)));
         for (const auto& [each, s] : streams_) {
             for (std::size_t k = 0; k < list_kinds; ++k) {
@@ -422,7 +422,7 @@ private:
     std::uint64_t last_key_ = older_client;
     std::uint64_t begin_with_ = 0;
 
-    std::map<std::string, std::size_t> wanted_;  // how many streams want it
+    std::map<std::string, std::size_t> wanted_;  // number of streams per URI
     std::size_t subscriptions_ = 0;
     std::shared_ptr<topic_board> board_;
     std::uint64_t board_key_ = 0;

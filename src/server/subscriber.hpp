@@ -1,6 +1,6 @@
 #pragma once
 
-// What one client wants to hear of, in either era, and telling it. docs/subscriptions.md tells it in full.
+// The subscriptions of one client and their notifications, in all revisions. See docs/subscriptions.md.
 
 #include "protocol/revision.hpp"
 #include "rpc/peer.hpp"
@@ -20,47 +20,46 @@ class server_core;
 
 inline constexpr std::size_t list_kinds = 3;
 
-/// The subscriptions of one session, on its loop. What has changed is kept as marks, one for each thing that was
-/// subscribed to, so a client that reads slowly costs no more than its subscriptions.
+/// Used on the session's loop only. Pending changes are flags, one per subscription, so a client that reads slowly costs no
+/// more memory than its subscriptions.
 class subscriber {
 public:
-    /// `announce_end`: when we end a listen, notifications/cancelled follows its result. For transports without a stream
-    /// of its own for each request (SUB-05); on the others the result is all.
+    /// `announce_end`: send notifications/cancelled after the result when the server ends a listen. For transports without one
+    /// stream per request (SUB-05).
     explicit subscriber(server_core& server, bool announce_end = true);
     subscriber(const subscriber&) = delete;
     subscriber& operator=(const subscriber&) = delete;
     ~subscriber();
 
     void start(std::shared_ptr<rpc::peer> peer);
-    /// The handshake is done: changed lists of the kinds that were declared are told from now on.
+    /// Called after the handshake: from now on changes of the declared lists are sent.
     void begin_legacy(protocol::revision r, bool resources_declared, bool prompts_declared);
 
-    /// Older clients hear of it if it was declared, modern ones on listens that asked for it.
+    /// Sent up to 2025-11-25 if the capability was declared, in 2026-07-28 on listens that requested it.
     void list_changed(list_kind which);
 
-    /// resources/subscribe. Throws keel::error(invalid_params) for a bad URI, and for one too many.
+    /// resources/subscribe. Throws keel::error (invalid params) for an invalid URI or too many subscriptions.
     void subscribe(const json::value& params);
-    /// resources/unsubscribe. What was not subscribed to is fine.
+    /// resources/unsubscribe. Ignores unknown URIs.
     void unsubscribe(const json::value& params);
 
-    /// subscriptions/listen: acknowledges, then tells until it is ended; the result. Throws keel::error for a malformed
-    /// filter, and when too many listens are open.
-    /// Cancellation: nothing more is told; the place is free again in the same turn.
+    /// subscriptions/listen: acknowledges, then sends notifications until the listen is ended. Returns the result. Throws keel::error
+    /// if the filter is invalid or too many listens are open. Cancellation frees the listen in the same turn.
     task<std::string> listen(std::shared_ptr<rpc::request> request, json::value id, json::value params);
 
-    /// We are about to close: listens are answered with their result, and no new ones are taken. Call it before
-    /// peer::close, which would answer them with an error.
+    /// Ends all listens with their result and accepts no new ones. Call it before peer::close, which would end them with an
+    /// error.
     void end_gracefully();
-    /// The connection is gone.
+    /// The connection is closed.
     void end();
 
     std::size_t open_listens() const noexcept;
-    /// Resources subscribed to, each counted once per listen that names it.
+    /// Number of subscribed resources, counted once per listen.
     std::size_t subscriptions() const noexcept;
 
 private:
     class state;
-    std::shared_ptr<state> state_;  // running listens and the topic board know it too
+    std::shared_ptr<state> state_;  // shared with running listens and the topic board
 };
 
 }  // namespace keel::server_side

@@ -1,4 +1,4 @@
-// Tools: what is told of them, how they are found, and what their results look like.
+// Tools: validation, tools/list, tools/call and its results.
 
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
@@ -77,7 +77,7 @@ tool::tool(detail::tool_entry entry)
 
 json::value tool::describe(protocol::revision r) const {
     json::value told = protocol::encode_for(r, as_told(about));
-    // Before 2026-07-28 structured content is an object, and so is every schema of it.
+    // Before 2026-07-28 structured content must be an object, so other output schemas are omitted.
     if (!protocol::has_any_structured_content(r) && told.contains("outputSchema") &&
         about.output_schema["type"].if_string() != std::string_view("object")) {
         told.erase("outputSchema");
@@ -89,7 +89,7 @@ namespace {
 
 std::string blocks_for(protocol::revision r, const std::string& content) {
     json::value blocks = json::array();
-    const json::value given = json::parse(content);  // a temporary would be gone before the loop begins
+    const json::value given = json::parse(content);  // not a temporary: it must outlive the loop
     for (const json::value& block : given.items()) {
         blocks.push_back(protocol::content_for(r, block));
     }
@@ -140,7 +140,7 @@ invocation find_tool(const incoming& in, const table<tool>& tools) {
     decode_error e;
     if (t.check_input && !t.input.check(*arguments, e, "arguments")) detail::throw_bad_arguments(e);
     invocation call;
-    call.offer = *found;  // also when it is removed while it runs
+    call.offer = *found;  // keeps it alive if it is removed during the call
     call.handler = &t.handler;
     call.write = &write_tool;
     call.input = arguments;

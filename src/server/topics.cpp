@@ -5,25 +5,25 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-/// One resource on one board.
+/// The subscription of one board to one resource.
 struct topic_mark {
     std::string uri;
-    topic_board* board;  // there for as long as the hub knows the mark
+    topic_board* board;  // valid as long as the hub has the mark
 
     // On the loop.
-    bool gone = false;  // nobody there wants it any more
+    bool gone = false;  // the last subscriber has left
     time_point rests_until{};
 
     enum class state : unsigned char { idle, due, resting, resting_and_due };
     state now = state::idle;  // guarded by the hub's mutex
 };
 
-/// Publishers on any thread meet the loops here. Its mutex is the last of all: nothing is called while it is held, so it
-/// may be taken whatever else is held.
+/// Shared by publishers on any thread and the loops. No callback is called while its mutex is held, so it may be locked while
+/// any other mutex is held.
 class topic_hub {
 public:
     void publish(std::string_view uri) {
-        std::vector<sleeper> to_wake;  // mostly empty, and then free
+        std::vector<sleeper> to_wake;  // usually empty, which costs nothing
         {
             std::lock_guard lock(mutex_);
             auto at = wanted_.find(uri);
@@ -58,7 +58,7 @@ public:
         std::erase_if(at->second, [&](const auto& each) { return each.get() == &mark; });
         if (at->second.empty()) wanted_.erase(at);
     }
-    /// Everything of a board whose loop has ended.
+    /// Removes a board whose loop has ended.
     void remove_all(const topic_board& board) {
         std::lock_guard lock(mutex_);
         for (auto at = wanted_.begin(); at != wanted_.end();) {
@@ -71,7 +71,7 @@ public:
         std::erase_if(boards_, [](const auto& each) { return each.second.expired(); });
     }
 
-    /// What is to be told now, and rests from now on.
+    /// Returns the marks to send now and sets them to rest.
     std::vector<std::shared_ptr<topic_mark>> collect(topic_board& board, time_point now) {
         using state = topic_mark::state;
         std::vector<std::shared_ptr<topic_mark>> due;
@@ -90,11 +90,11 @@ public:
 
     std::shared_ptr<topic_board> board_of(const std::shared_ptr<topic_hub>& self, const std::shared_ptr<loop>& on,
                                           duration interval) {
-        std::shared_ptr<topic_board> before;  // let go after the mutex
+        std::shared_ptr<topic_board> before;  // destroyed after the mutex is unlocked
         std::lock_guard lock(mutex_);
         std::weak_ptr<topic_board>& known = boards_[on.get()];
         before = known.lock();
-        // Another loop may have been there before at the same address.
+        // A former loop may have had the same address.
         if (before && !before->loop_.owner_before(on) && !on.owner_before(before->loop_)) return before;
         auto made = std::make_shared<topic_board>(self, on, interval);
         known = made;
@@ -117,7 +117,7 @@ private:
     };
 
     void forget(const std::weak_ptr<topic_board>& weak) {
-        auto board = weak.lock();  // let go after the mutex
+        auto board = weak.lock();  // destroyed after the mutex is unlocked
         if (board) remove_all(*board);
     }
 
@@ -131,7 +131,7 @@ private:
 topic_board::topic_board(std::shared_ptr<topic_hub> hub, std::weak_ptr<loop> on, duration interval)
     : hub_(std::move(hub)), loop_(std::move(on)), interval_(interval) {}
 
-// On any thread: when a loop has ended, its sessions end wherever they are let go.
+// On any thread: after the end of a loop, its sessions are destroyed where they are released.
 topic_board::~topic_board() {
     if (!here_.empty()) hub_->remove_all(*this);
     hub_->sweep_boards();
@@ -180,7 +180,7 @@ void topic_board::collect() {
 }
 
 void topic_board::tell(const std::string& uri) {
-    // A copy: whoever is told may find its connection broken, and leave.
+    // A copy: a listener may detect a closed connection and remove itself.
     std::vector<std::weak_ptr<topic_listener>> to_tell;
     const auto& listeners = here_.at(uri).listeners;
     to_tell.reserve(listeners.size());
@@ -190,7 +190,7 @@ void topic_board::tell(const std::string& uri) {
     }
 }
 
-// A timer that goes off too early, because the first to rest has gone, finds nothing to do and is set anew.
+// The timer may fire too early if its mark was removed; it then finds nothing to do and is set again.
 void topic_board::arm(loop& l) {
     if (timer_ != 0 || resting_.empty() || resting_.begin()->first == time_point::max()) return;
     timer_ = l.start_timer(resting_.begin()->first, [weak = weak_from_this()] {
@@ -201,7 +201,7 @@ void topic_board::arm(loop& l) {
     });
 }
 
-// ---- all of them ----
+// ---- topics ----
 
 topics::topics() : hub_(std::make_shared<topic_hub>()) {}
 topics::~topics() = default;

@@ -1,11 +1,10 @@
 #pragma once
 
-// Who wants to hear of which resource, across all sessions of a server.
+// Resource subscriptions across all sessions of a server.
 //
-// A resource is published from any thread, perhaps a million times a second; its subscribers live on several loops. Each
-// loop has a board. Publishing marks the resource on every board where somebody wants it and wakes the loops that are
-// not awake yet; if it is marked already, nothing else happens. So a publisher neither waits nor leaves anything behind
-// that grows, whatever its subscribers do.
+// Any thread may publish a resource, a million times a second if it likes; subscribers live on several loops. Each loop has
+// a board. publish() marks the resource on every board with a subscriber and wakes loops that are not awake yet; if it is
+// marked already, nothing else happens. So publish() never blocks, and no queue grows, however slow the subscribers are.
 
 #include <keel/loop.hpp>
 
@@ -25,7 +24,7 @@ namespace keel::inline KEEL_ABI::server_side {
 class topic_hub;
 struct topic_mark;
 
-/// Hears of changes on its loop.
+/// Called on its loop.
 class topic_listener {
 public:
     virtual void on_updated(const std::string& uri) = 0;
@@ -34,7 +33,7 @@ protected:
     ~topic_listener() = default;
 };
 
-/// The subscribers on one loop. Everything on that loop. Kept by its subscribers; it knows them weakly.
+/// The subscribers of one loop; used on that loop only. Owned by its subscribers, to which it has weak references.
 class topic_board final : public std::enable_shared_from_this<topic_board> {
 public:
     topic_board(std::shared_ptr<topic_hub> hub, std::weak_ptr<loop> on, duration interval);
@@ -42,7 +41,7 @@ public:
     topic_board& operator=(const topic_board&) = delete;
     ~topic_board();
 
-    /// A number by which a subscriber is known here.
+    /// A new key for a subscriber.
     std::uint64_t next_key() noexcept { return ++last_key_; }
     void add(const std::string& uri, std::uint64_t key, std::weak_ptr<topic_listener> who);
     void remove(const std::string& uri, std::uint64_t key);
@@ -54,7 +53,7 @@ private:
         std::map<std::uint64_t, std::weak_ptr<topic_listener>> listeners;
     };
 
-    /// Tells of what was marked.
+    /// Notifies the subscribers of the marked resources.
     void collect();
     void tell(const std::string& uri);
     void arm(loop& l);
@@ -65,12 +64,12 @@ private:
 
     std::uint64_t last_key_ = 0;
     std::unordered_map<std::string, topic_here> here_;
-    std::set<std::pair<time_point, topic_mark*>> resting_;  // told lately, not to be told again before that moment
+    std::set<std::pair<time_point, topic_mark*>> resting_;  // sent recently; not to be sent again before that time
     loop::timer timer_ = 0;
 
     // Guarded by the hub's mutex.
     std::vector<std::shared_ptr<topic_mark>> inbox_;
-    bool awake_ = false;  // a message to the loop is under way
+    bool awake_ = false;  // a message to the loop is pending
 };
 
 class topics {
@@ -80,17 +79,17 @@ public:
     topics& operator=(const topics&) = delete;
     ~topics();
 
-    /// From any thread. Never waits.
+    /// Safe to call from any thread. Never blocks.
     void publish(std::string_view uri);
 
-    /// The board of a loop, on that loop. `interval` counts for the first who asks.
+    /// The board of a loop; must be called on that loop. `interval` is used if the board does not exist yet.
     std::shared_ptr<topic_board> board_of(const std::shared_ptr<loop>& on, duration interval);
 
-    /// How many resources somebody wants to hear of.
+    /// Number of resources with subscribers.
     std::size_t size() const;
 
 private:
-    std::shared_ptr<topic_hub> hub_;  // boards may outlive us
+    std::shared_ptr<topic_hub> hub_;  // boards may outlive this object
 };
 
 }  // namespace keel::server_side

@@ -30,7 +30,7 @@ rpc::handler_outcome worker_call::run() {
         call_.write(text, reply, revision_, *server_, call_.offer.get());
     } catch (abi::__forced_unwind&) {
         throw;
-    } catch (...) {  // sorted out by outcome_of_failure, whatever it is
+    } catch (...) {  // outcome_of_failure handles all exceptions
         return outcome_of_failure(std::current_exception(), request_->stopped(), in, *server_);
     }
     return rpc::handler_outcome::of(std::move(text));
@@ -38,7 +38,7 @@ rpc::handler_outcome worker_call::run() {
 
 namespace {
 
-/// Tells the outcome once: at the latest when the work is dropped unrun, by a pool that has shut down.
+/// Delivers the outcome exactly once: at the latest when a pool that shuts down drops the work.
 class told_once {
 public:
     explicit told_once(std::function<void(rpc::handler_outcome)> done) : done_(std::move(done)) {}
@@ -68,7 +68,7 @@ void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::
         try {
             outcome = call->run();
         } catch (abi::__forced_unwind&) {
-            // A function that ends its own thread: the client is told, then the thread goes.
+            // The handler ended its thread (pthread_exit): answer, then let the thread end.
             outcome.what = rpc::handler_outcome::kind::failure;
             outcome.error = {error_code::internal, "internal error", {}};
             outcome.log = "the handler ended its thread";
@@ -79,7 +79,7 @@ void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::
     };
     try {
         auto pool = server.workers();
-        // Calls that were given up while they waited no longer count as in flight, but they are still in this queue.
+        // Cancelled calls no longer count as in flight, but may still be in the queue.
         if (pool->queued() >= server.options.limits.max_in_flight_total) {
             refused.error = rpc::overloaded_error("too many calls are waiting for a worker thread");
         } else if (pool->submit(std::move(job))) {
@@ -95,17 +95,17 @@ void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::
 }
 
 void worker_wait::begin_work() {
-    // Posted in any case: `done` may be called before this function has returned.
+    // Always posted: `done` may be called before this function has returned.
     loop* l = &current().loop();
     start_on_worker(call_, [this, l](rpc::handler_outcome outcome) {
-        // A std::function wants to be copyable.
+        // std::function requires a copyable callable.
         auto held = std::make_shared<rpc::handler_outcome>(std::move(outcome));
         auto go_on = [this, held] {
             outcome_ = std::move(*held);
             resume();
         };
-        // The loop has ended, and the function was still running: nobody else touches the coroutine any more. It comes to
-        // its end here, since nobody else would free it; its outcome is that it was cancelled.
+        // The loop ended while the function was running. Nothing else uses the coroutine now, so it is resumed here, as
+        // cancelled; otherwise it would leak.
         if (!l->post(go_on)) {
             *held = {};
             go_on();

@@ -1,6 +1,6 @@
 #pragma once
 
-// A plain function that may block, run on a worker thread.
+// Calls of handlers that may block, on the thread pool.
 
 #include "server/invocation.hpp"
 
@@ -16,14 +16,14 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-/// A call that waits for a thread. It may wait for long, behind handlers that never end: when it is cancelled it gives
-/// back what the peer made us keep.
+/// A call that is queued for a worker thread, perhaps for long. If it is cancelled while queued, it frees its input, so that a
+/// peer cannot use up memory with cancelled calls.
 class worker_call {
 public:
     worker_call(context ctx, const std::shared_ptr<rpc::request>& request, invocation call, const incoming& in,
                 std::shared_ptr<server_core> server);
 
-    /// On the worker. Silent when the call was cancelled before it could start (B1).
+    /// Runs on the worker thread. Returns `silent` if the call was cancelled before it started (B1).
     rpc::handler_outcome run();
     server_core& server() const noexcept { return *server_; }
 
@@ -37,16 +37,16 @@ private:
     const std::string name_;
     const protocol::revision revision_;
     const std::shared_ptr<server_core> server_;
-    std::mutex mutex_;  // the worker that begins and the loop that cancels meet here
+    std::mutex mutex_;  // guards input_: the worker starts the call while the loop may cancel it
     std::optional<json::value> input_;
-    std::stop_callback<std::function<void()>> drop_;  // last: it may be called while we are made
+    std::stop_callback<std::function<void()>> drop_;  // must be the last member: it may be called during construction
 };
 
-/// `done` is called exactly once, on the worker or, when no thread is to be had, at once.
+/// Calls `done` exactly once: on the worker thread, or at once if no thread is available.
 void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::handler_outcome)> done);
 
-/// Awaits a worker_call: the text of its result. Throws keel::error for a failure, keel::cancelled for silence.
-/// Cancellation: reaches the function through its token; it is waited for, since nothing can end it.
+/// Awaits a worker_call and returns the text of its result. Throws keel::error for a failure, keel::cancelled if there is no
+/// answer. Cancellation: the function sees it through its stop token; the wait continues until the function returns.
 class worker_wait final : public detail::wait {
 public:
     explicit worker_wait(std::shared_ptr<worker_call> call) noexcept : call_(std::move(call)) {}
