@@ -31,6 +31,19 @@ inline std::vector<std::string> older_revisions_from(std::string_view first) {
     return all;
 }
 
+/// An initialize result of a server with tools.
+inline json::value initialize_result(std::string_view version) {
+    json::value r = json::parse(R"({"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}})");
+    r.set("protocolVersion", version);
+    return r;
+}
+
+inline std::string joined_names(const std::vector<tool>& tools) {
+    std::string all;
+    for (const tool& each : tools) all += each.name;
+    return all;
+}
+
 /// A result of this revision: in 2026-07-28 with what every one has.
 inline json::value result_in(std::string_view revision, std::string_view members) {
     json::value r = json::parse(members);
