@@ -1,7 +1,7 @@
 // Input that should not be there, as a client meets it (docs/rules/lifecycle.md, E, third column). A client never replies to what it could not
 // read.
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 
 using namespace keel;
 using namespace keel::test;

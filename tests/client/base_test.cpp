@@ -1,6 +1,6 @@
 // Messages, ids, errors and what kinds of results there are, as a client meets them.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

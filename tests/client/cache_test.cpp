@@ -1,6 +1,6 @@
 // Results that may be used again for a while (2026-07-28), seen from a program.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

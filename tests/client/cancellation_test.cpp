@@ -1,6 +1,6 @@
 // The server takes its questions back (docs/rules/lifecycle.md, B20: group B with the roles swapped), or cancels what is not its own (B21).
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 #include "support/gate.hpp"
 
 #include <thread>

@@ -1,6 +1,6 @@
 // Questions to the user: forms and URLs, asked by a request of the server's or in a round.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 

@@ -1,6 +1,6 @@
 // Which era a server is of, where nothing stands between it and the client (docs/rules/protocol.md, section 1.1, stdio), and how that is remembered.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

@@ -1,6 +1,6 @@
 // The life of a connection of the older revisions, and the bounds of every request.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 

@@ -1,6 +1,6 @@
 // What a server can make a client keep is bounded, and nothing stays behind (docs/rules/lifecycle.md, J1, J3, J4, F3 to F5, F8).
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 #include "support/gate.hpp"
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Requests that a client sends: each ends exactly once, whatever its server does (docs/rules/lifecycle.md, D).
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 
 using namespace keel;
 using namespace keel::test;

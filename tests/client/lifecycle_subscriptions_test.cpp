@@ -1,6 +1,6 @@
 // Subscriptions of 2026-07-28 from their beginning to their end, and those of the older revisions at theirs (docs/rules/lifecycle.md, I8 to I12).
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 
 using namespace keel;
 using namespace keel::test;

@@ -1,6 +1,6 @@
 // Lists: all pages, page by page, and servers whose cursors are odd.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

@@ -1,6 +1,6 @@
 // `_meta`: what a caller puts into it, and what a server may put there.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

@@ -1,7 +1,7 @@
 // One session after the other: what was known of the first is not believed of the second, and one that is gone again is not used.
 
 #include "client/lifecycle_slow_link.hpp"
-#include "web_client.hpp"
+#include "http_client_under_test.hpp"
 
 using namespace keel;
 using namespace keel::test;

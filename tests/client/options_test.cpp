@@ -1,6 +1,6 @@
 // The options of what is more than one call: connecting, subscribing, the level of log messages.
 
-#include "web_client.hpp"
+#include "http_client_under_test.hpp"
 
 #include <keel/blocking_client.hpp>
 #include <keel/server.hpp>

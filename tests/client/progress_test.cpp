@@ -1,6 +1,6 @@
 // Progress, cancellation and log messages.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 

@@ -1,7 +1,7 @@
 // Connecting and restarting when several want it, some give up, and the end of the last connection is still under way.
 
 #include "lifecycle_slow_link.hpp"
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 

@@ -1,6 +1,6 @@
 // What tools, resources and prompts give, and what is made of it.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

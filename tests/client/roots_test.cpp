@@ -1,6 +1,6 @@
 // Where a server may work: roots, declared, listed and changed.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

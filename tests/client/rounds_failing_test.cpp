@@ -1,6 +1,6 @@
 // Rounds of 2026-07-28 that do not go through, and rounds that the program plays itself.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 

@@ -1,6 +1,6 @@
 // A call that is answered with questions (2026-07-28), from its first round to its last.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 
@@ -9,7 +9,7 @@ using namespace keel::test;
 
 namespace {
 
-constexpr const char* integer_form = R"({"method":"elicitation/create","params":{"mode":"integer_form","message":"?",
+constexpr const char* integer_form = R"({"method":"elicitation/create","params":{"mode":"form","message":"?",
     "requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}})";
 
 std::string asking(std::string_view keys) {

@@ -1,6 +1,6 @@
 // A server that wants the client's model to write something.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

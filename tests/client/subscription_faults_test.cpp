@@ -1,6 +1,6 @@
 // Subscriptions that come to nothing: what cannot be written, what the server ends or refuses.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

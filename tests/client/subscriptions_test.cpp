@@ -1,6 +1,6 @@
 // Hearing of changes, in the ways of both eras.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -197,7 +197,7 @@ TEST_CASE("SUB-06: a listen request that is rejected, or not acknowledged in tim
     CHECK(late.kind == error_kind::timed_out);
     CHECK(t.expect("notifications/cancelled")["params"]["requestId"] == listen["id"]);
     open_listener nothing{t};
-    CHECK(nothing.subscribe({}).text.find("to nothing") != std::string::npos);
+    CHECK(nothing.subscribe({}).text.find("empty subscription request") != std::string::npos);
     CHECK(t.silent());
 }
 

@@ -1,7 +1,7 @@
 // Time: what a client waits for, and for how long (docs/rules/lifecycle.md, D4, D5, D12, B10).
 
+#include "client/lifecycle_messages.hpp"
 #include "client/lifecycle_slow_link.hpp"
-#include "client/lifecycle_words.hpp"
 
 using namespace keel;
 using namespace keel::test;

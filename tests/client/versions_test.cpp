@@ -1,6 +1,6 @@
 // Versions, capabilities and extensions: what is said with every request, and what was pinned by the program.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

@@ -135,7 +135,7 @@ TEST_CASE("a cancelled wait loses no change") {
         s.state->push({.what = kind::tools});
         CHECK(s.loop.ready() == 0);  // nobody is to be woken
     }
-    SUBCASE("between the change and the turn that tells of it") {
+    SUBCASE("between the change and its delivery") {
         waiter w(s.loop, s.user);
         s.state->push({.what = kind::tools});
         w.line.stop();
@@ -181,13 +181,13 @@ TEST_CASE("a second concurrent wait is rejected, and the first continues") {
 
 TEST_CASE("stop() ends the wait, drops queued changes and notifies the engine once") {
     subscription_under_test s;
-    SUBCASE("while somebody waits") {
+    SUBCASE("while a task waits") {
         waiter w(s.loop, s.user);
         s.user.stop();
         s.loop.run();
         CHECK(w.ended == "over");
     }
-    SUBCASE("with changes that nobody took") {
+    SUBCASE("with unread changes") {
         s.state->push({.what = kind::tools});
         s.user.stop();
     }

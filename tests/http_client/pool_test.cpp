@@ -111,9 +111,9 @@ TEST_CASE("an idle connection is closed when the server sends data, closes it or
     x.start(first);
     x.feed(0, exchange::ok());
     REQUIRE(x.pool->count().idle == 1);
-    SUBCASE("speaks") { x.feed(0, "HTTP/1.1 408 Request Timeout\r\n\r\n"); }
-    SUBCASE("hangs up") { x.eof(0); }
-    SUBCASE("breaks") {
+    SUBCASE("sends data") { x.feed(0, "HTTP/1.1 408 Request Timeout\r\n\r\n"); }
+    SUBCASE("closes") { x.eof(0); }
+    SUBCASE("fails") {
         x.wires[0]->fail_read(104);
         x.loop->run();
     }
@@ -234,15 +234,15 @@ TEST_CASE("an invalid request is reported later, and nothing is sent") {
     http_client::transfer_request what = exchange::post();
     SUBCASE("a header that ends its line") { what.headers = {{"X", "a\r\nEvil: 1"}}; }
     SUBCASE("a NUL in a header") { what.headers = {{"X", std::string("a\0b", 3)}}; }
-    SUBCASE("a name that is none") { what.headers = {{"X Y", "a"}}; }
+    SUBCASE("an invalid header name") { what.headers = {{"X Y", "a"}}; }
     SUBCASE("an empty name") { what.headers = {{"", "a"}}; }
     SUBCASE("a length of its own") { what.headers = {{"content-length", "1"}}; }
     SUBCASE("a Host of its own") { what.headers = {{"Host", "example.com"}}; }
-    SUBCASE("a path with a blank") { what.path = "/a b"; }
+    SUBCASE("a path with a space") { what.path = "/a b"; }
     SUBCASE("a path with a line end") { what.path = "/a\r\nX: y"; }
-    SUBCASE("a path that is none") { what.path = "mcp"; }
+    SUBCASE("an invalid path") { what.path = "mcp"; }
     SUBCASE("a fragment") { what.path = "/mcp#x"; }
-    SUBCASE("a method with a blank") { what.method = "GET /x"; }
+    SUBCASE("a method with a space") { what.method = "GET /x"; }
     SUBCASE("CONNECT") { what.method = "CONNECT"; }
     heard h;
     auto id = x.pool->start(std::move(what), h);

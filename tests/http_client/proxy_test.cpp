@@ -45,19 +45,19 @@ TEST_CASE("https through a proxy: a tunnel with TLS in it") {
         SUBCASE("and stalls in the handshake") { x.loop->advance(30s); }
         SUBCASE("and there is no TLS behind it") { x.feed(0, "HTTP/1.1 400 Bad Request\r\n\r\n"); }
     }
-    SUBCASE("it refuses") {
+    SUBCASE("it rejects the request") {
         x.feed(0, "HTTP/1.1 403 Forbidden\r\n\r\n");
         CHECK(h.why.ends_with("the proxy refused the connection with status 403"));
     }
-    SUBCASE("it wants another password") {
+    SUBCASE("it requires another password") {
         x.feed(0, "HTTP/1.1 407 No\r\n\r\n");
         CHECK(h.why.find("407") != std::string::npos);
     }
-    SUBCASE("it says more than it was asked") { x.feed(0, "HTTP/1.1 200 OK\r\n\r\nhello"); }
-    SUBCASE("it is no proxy") { x.feed(0, "220 mail.example.com\r\n"); }
-    SUBCASE("it hangs up") { x.eof(0); }
-    SUBCASE("it breaks") { x.wires[0]->fail_read(104); }
-    SUBCASE("it says nothing") { x.loop->advance(30s); }
+    SUBCASE("it sends unexpected data") { x.feed(0, "HTTP/1.1 200 OK\r\n\r\nhello"); }
+    SUBCASE("it is not a proxy") { x.feed(0, "220 mail.example.com\r\n"); }
+    SUBCASE("it closes the connection") { x.eof(0); }
+    SUBCASE("it fails") { x.wires[0]->fail_read(104); }
+    SUBCASE("it does not answer") { x.loop->advance(30s); }
     SUBCASE("it is cut off in the middle") {
         x.feed(0, "HTTP/1.1 200 O");
         x.eof(0);

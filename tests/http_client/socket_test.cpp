@@ -215,7 +215,7 @@ TEST_CASE("an untrusted https server is not_sent: the server has received no req
         host = "DNS:example.com";
         reason = "localhost";
     }
-    SUBCASE("nobody we know") {
+    SUBCASE("an unknown authority") {
         trusts = false;
         reason = "certificate";
     }

@@ -1,6 +1,6 @@
 // Which era a server behind HTTP is of (docs/rules/protocol.md, section 1.1): an answer is read before anything is made of its status.
 
-#include "web_client.hpp"
+#include "http_client_under_test.hpp"
 
 using namespace keel;
 using namespace keel::test;

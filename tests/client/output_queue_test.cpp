@@ -1,6 +1,6 @@
 // What a client writes by itself: it never stops its own reading, and has a bound.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

@@ -1,7 +1,7 @@
 // Over HTTP in 2026-07-28: arguments in headers, as the engine and its link make them together. What the link does alone is
 // tested in tests/http_link.
 
-#include "web_client.hpp"
+#include "http_client_under_test.hpp"
 
 using namespace keel;
 using namespace keel::test;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Words for tests that go through several revisions.
+// Protocol revisions and messages for tests of several revisions.
 
 #include "support/client_harness.hpp"
 

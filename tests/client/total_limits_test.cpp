@@ -1,7 +1,7 @@
 // Bounds of a call as a whole: its time over pages, rounds and connecting, its memory; and lists that have changed meanwhile.
 
 #include "lifecycle_slow_link.hpp"
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;

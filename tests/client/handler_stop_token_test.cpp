@@ -1,6 +1,6 @@
 // The token of a question that came in a round: it fires before its handler is cancelled, whatever ends the round.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 
@@ -10,7 +10,7 @@ using namespace keel::test;
 namespace {
 
 constexpr std::string_view form_request =
-    R"({"method":"elicitation/create","params":{"mode":"form_request","message":"?","requestedSchema":{"type":"object","properties":{}}}})";
+    R"({"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}})";
 
 json::value questions_named(std::initializer_list<std::string_view> keys) {
     std::string all;

@@ -1,6 +1,6 @@
 // What was not agreed on is not used (LIFE-04): not by the client, and not on behalf of a server that asks for it.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -73,7 +73,7 @@ TEST_CASE("LIFE-04: undeclared server features are not requested") {
         all.push_back(&t.run(t.client->set_log_level(log_level::info)));
         for (outcome_of_task* each : all) {
             CHECK_MESSAGE(each->kind == error_kind::unavailable, each->text);
-            CHECK(each->text.find("not offer") != std::string::npos);
+            CHECK(each->text.find("does not support") != std::string::npos);
         }
         CHECK(t.silent());
         outcome_of_task& own = t.run(t.client->request("com.example/do"));

@@ -1,7 +1,7 @@
 // What is remembered of a server's era, by which name, and what is said when it refuses.
 
-#include "rule_words.hpp"
-#include "web_client.hpp"
+#include "http_client_under_test.hpp"
+#include "revisions.hpp"
 
 #include <keel/child_process.hpp>
 #include <keel/server.hpp>

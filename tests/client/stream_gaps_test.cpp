@@ -1,6 +1,6 @@
 // Older revisions over HTTP: the stream on which the server speaks by itself was interrupted, or is gone.
 
-#include "client/rule_words.hpp"
+#include "client/revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
