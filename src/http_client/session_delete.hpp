@@ -10,7 +10,7 @@ namespace keel::inline KEEL_ABI::http_client {
 
 class http_link;
 
-/// Tells the server that the session is no longer needed (LHTTP-23). Any response is accepted, also 405.
+/// Ends the session on the server (LHTTP-23). Any response is accepted, also 405.
 class session_delete final : public transfer_user {
 public:
     explicit session_delete(http_link& home);

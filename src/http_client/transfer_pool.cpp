@@ -310,7 +310,7 @@ void pool_core::on_broken(transfer& t, transfer_failure what, std::string why, b
 
 void pool_core::on_unsent(transfer& t, std::string why, bool reused) {
     if (!reused) return fail_later(t, transfer_failure::not_sent, std::move(why));
-    // An old connection that was dead already. Nothing of this request has left, so this is no repetition.
+    // The idle connection was already closed by the server. No byte of this request was sent, so sending it on another connection is not a retry.
     group_of(*t.to).waiting.push_front(&t);
     dispatch();
 }

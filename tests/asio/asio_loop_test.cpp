@@ -11,7 +11,7 @@
 using namespace keel;
 using namespace std::chrono_literals;
 
-TEST_CASE("F4: a thread that posts after its io_context was destroyed is told no") {
+TEST_CASE("F4: post returns false after the io_context was destroyed") {
     std::shared_ptr<loop> kept;
     std::atomic<bool> destroyed = false;
     std::thread late;

@@ -83,7 +83,7 @@ TEST_CASE("a task awaits Asio operations and gets their values") {
     CHECK(got == "hello");
 }
 
-TEST_CASE("an operation's error is thrown as system_error, and several values come as a tuple") {
+TEST_CASE("an operation's error is thrown as system_error, and several values are returned as a tuple") {
     asio::io_context context;
     unix_socket a(context);
     unix_socket b(context);
@@ -111,7 +111,8 @@ TEST_CASE("an operation's error is thrown as system_error, and several values co
 }
 
 TEST_CASE(
-    "cancelling a task cancels its operation; the wait throws when it has let go, and cleanup may use Asio again") {
+    "cancelling a task cancels its operation; the wait throws after the operation has ended, and cleanup may "
+    "use Asio again") {
     asio::io_context context;
     unix_socket a(context);
     unix_socket b(context);
@@ -147,7 +148,7 @@ TEST_CASE(
     CHECK(asio::read(b, asio::buffer(got)) == 3);
 }
 
-TEST_CASE("a cancelled wait for an operation that knows no cancellation ends when the operation does") {
+TEST_CASE("a cancelled wait for an operation without cancellation support ends when the operation does") {
     asio::io_context context;
     std::function<void()> complete;
     auto stubborn = [&](auto&& token) {
@@ -175,7 +176,7 @@ TEST_CASE("a cancelled wait for an operation that knows no cancellation ends whe
     CHECK(ended == "cancelled");
 }
 
-TEST_CASE("an operation whose initiation throws, and one that is dropped uncalled, end the wait with an error") {
+TEST_CASE("an operation whose initiation throws, and one whose handler is dropped, end the wait with an error") {
     asio::io_context context;
     auto throwing = [](auto&& token) {
         return asio::async_initiate<decltype(token), void()>([](auto) { throw std::runtime_error("cannot start"); },

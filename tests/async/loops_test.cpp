@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -54,7 +55,7 @@ TEST_CASE_TEMPLATE("timers run in the order of their time and can be stopped", O
     on.loop().stop_timer(12345);
 }
 
-TEST_CASE_TEMPLATE("what is posted from many threads runs on the loop, all of it", On, KEEL_TEST_LOOPS_AND_STRAND) {
+TEST_CASE_TEMPLATE("work posted from many threads runs on the loop, all of it", On, KEEL_TEST_LOOPS_AND_STRAND) {
     On on;
     int ran = 0;  // touched on the loop only
     std::vector<std::thread> threads;
@@ -67,7 +68,7 @@ TEST_CASE_TEMPLATE("what is posted from many threads runs on the loop, all of it
     for (std::thread& t : threads) t.join();
 }
 
-TEST_CASE_TEMPLATE("after end nothing runs and post says no", On, KEEL_TEST_LOOPS_AND_STRAND) {
+TEST_CASE_TEMPLATE("after end nothing runs and post returns false", On, KEEL_TEST_LOOPS_AND_STRAND) {
     On on;
     auto held = std::make_shared<int>(0);
     on.loop().post([held] { ++*held; });
@@ -82,7 +83,7 @@ TEST_CASE_TEMPLATE("after end nothing runs and post says no", On, KEEL_TEST_LOOP
     on.loop().end();
 }
 
-TEST_CASE_TEMPLATE("work may end the loop it runs on; what was posted behind it is dropped", On, KEEL_TEST_LOOPS) {
+TEST_CASE_TEMPLATE("work may end the loop it runs on; later posted work is dropped", On, KEEL_TEST_LOOPS) {
     On on;
     bool behind = false;
     on.loop().post([&] { on.loop().end(); });
@@ -91,7 +92,7 @@ TEST_CASE_TEMPLATE("work may end the loop it runs on; what was posted behind it 
     CHECK(!behind);
 }
 
-TEST_CASE_TEMPLATE("an exception goes to whoever runs the loop, and the rest of the work is not lost", On,
+TEST_CASE_TEMPLATE("an exception is thrown by run, and the rest of the work is not lost", On,
                    KEEL_TEST_LOOPS_AND_STRAND) {
     On on;
     bool behind = false;
@@ -140,7 +141,7 @@ struct socket_pair {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("a watch tells what is wanted and only that, and falls silent with its end", On,
+TEST_CASE_TEMPLATE("a watch reports only the requested events, and none after its end", On,
                    KEEL_TEST_LOOPS_AND_STRAND) {
     On on;
     socket_pair s;
@@ -163,7 +164,7 @@ TEST_CASE_TEMPLATE("a watch tells what is wanted and only that, and falls silent
     CHECK(who.calls == 0);
 }
 
-TEST_CASE_TEMPLATE("a hang-up is told without being asked for, and does not spin", On, KEEL_TEST_LOOPS_AND_STRAND) {
+TEST_CASE_TEMPLATE("a hang-up is always reported, and does not spin", On, KEEL_TEST_LOOPS_AND_STRAND) {
     On on;
     int ends[2];
     REQUIRE(::pipe(ends) == 0);
@@ -178,7 +179,7 @@ TEST_CASE_TEMPLATE("a hang-up is told without being asked for, and does not spin
     ::close(ends[1]);
 }
 
-TEST_CASE_TEMPLATE("a watch may end itself and others while events are being told", On, KEEL_TEST_LOOPS_AND_STRAND) {
+TEST_CASE_TEMPLATE("a watch may end itself and others during a callback", On, KEEL_TEST_LOOPS_AND_STRAND) {
     On on;
     struct killer final : async::reactor::watcher {
         std::vector<std::unique_ptr<async::reactor::watch>>* all = nullptr;

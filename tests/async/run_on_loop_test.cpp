@@ -73,7 +73,7 @@ struct loop_thread {
 
 }  // namespace
 
-TEST_CASE("what a task on another loop returns or throws comes home") {
+TEST_CASE("the result or exception of a task on another loop is passed on") {
     two_loops l;
     started value(*l.home, async::run_on_loop(l.there, say("hello")));
     started failure(*l.home, async::run_on_loop(l.there, fail()));
@@ -108,7 +108,7 @@ TEST_CASE("each side runs on its own loop") {
     CHECK(s.text == "done");
 }
 
-TEST_CASE("cancelled: the task is, it cleans up, and then the wait ends") {
+TEST_CASE("cancelled: the task is cancelled, cleans up, and then the wait ends") {
     two_loops l;
     event never;
     event cleanup;
@@ -134,7 +134,7 @@ TEST_CASE("cancelled: the task is, it cleans up, and then the wait ends") {
     CHECK(s.text == "cancelled");
 }
 
-TEST_CASE("cancelled before the other loop has come to it: the task is cancelled at its first wait") {
+TEST_CASE("cancelled before the other loop has started the task: the task is cancelled at its first wait") {
     two_loops l;
     event never;
     auto work = [&]() -> task<std::string> {
@@ -147,7 +147,7 @@ TEST_CASE("cancelled before the other loop has come to it: the task is cancelled
     CHECK(s.text == "cancelled");
 }
 
-TEST_CASE("cancelled when the result is on its way: it is not lost") {
+TEST_CASE("cancelled when the result is in transit: it is not lost") {
     two_loops l;
     started s(*l.home, async::run_on_loop(l.there, say("in time")));
     l.there->run();
@@ -156,9 +156,7 @@ TEST_CASE("cancelled when the result is on its way: it is not lost") {
     CHECK(s.text == "in time");
 }
 
-TEST_CASE(
-    "cancelled when the result is on its way: the next wait throws, so that what calls again and again comes to its "
-    "end") {
+TEST_CASE("cancelled when the result is in transit: the next wait throws, so that a loop of calls ends") {
     two_loops l;
     int calls = 0;
     auto again_and_again = [&]() -> task<std::string> {
@@ -186,7 +184,7 @@ TEST_CASE("cancelled before it begins: nothing is posted") {
     CHECK(l.there->ready() == 0);
 }
 
-TEST_CASE("D3: the other loop has ended: the wait ends at once") {
+TEST_CASE("D3: if the other loop has ended, the wait ends immediately") {
     two_loops l;
     l.there->end();
     started s(*l.home, async::run_on_loop(l.there, say("x")));
@@ -196,7 +194,7 @@ TEST_CASE("D3: the other loop has ended: the wait ends at once") {
     CHECK(l.home->timers() == 0);
 }
 
-TEST_CASE("D1: the other loop ends before it has come to the task: the wait ends") {
+TEST_CASE("D1: if the other loop ends before it has started the task, the wait ends") {
     two_loops l;
     started s(*l.home, async::run_on_loop(l.there, say("x")));
     l.there->end();
@@ -204,9 +202,7 @@ TEST_CASE("D1: the other loop ends before it has come to the task: the wait ends
     CHECK(s.text == "connection closed");
 }
 
-TEST_CASE(
-    "D1: the other loop ends while the task waits there: the wait ends, and what becomes of the task is nobody's "
-    "affair") {
+TEST_CASE("D1: if the other loop ends while the task waits there, the wait ends, and the task is abandoned") {
     for (bool cancelled_before : {false, true}) {
         two_loops l;
         event later;
@@ -247,7 +243,7 @@ TEST_CASE("a wait for another loop leaves no timer behind on either") {
     CHECK(l.there->timers() == 0);
 }
 
-TEST_CASE("G4: the loop at home ends: the wait ends with it, and the task is cancelled") {
+TEST_CASE("G4: if the caller's loop ends, the wait ends with it, and the task is cancelled") {
     two_loops l;
     auto alive = std::make_shared<int>(1);
     std::weak_ptr<int> watch = alive;
@@ -277,7 +273,7 @@ TEST_CASE("G4: the loop at home ends: the wait ends with it, and the task is can
     CHECK(l.there->timers() == 0);
 }
 
-TEST_CASE("G4: the loop at home ends with the result on its way: the wait ends all the same") {
+TEST_CASE("G4: if the caller's loop ends with the result in transit, the wait ends nevertheless") {
     two_loops l;
     started s(*l.home, async::run_on_loop(l.there, say("x")));
     l.there->run();
@@ -285,7 +281,7 @@ TEST_CASE("G4: the loop at home ends with the result on its way: the wait ends a
     CHECK(s.text == "cancelled");
 }
 
-TEST_CASE("G4: a task that goes on when its loop has ended does not begin anything elsewhere") {
+TEST_CASE("G4: a task that continues after its loop has ended starts nothing on another loop") {
     two_loops l;
     l.home->end();
     started s(*l.home, async::run_on_loop(l.there, say("x")));
@@ -293,7 +289,7 @@ TEST_CASE("G4: a task that goes on when its loop has ended does not begin anythi
     CHECK(l.there->ready() == 0);
 }
 
-TEST_CASE("G4: the loop at home is gone when the task ends") {
+TEST_CASE("G4: the caller's loop is gone when the task ends") {
     loop_thread there;
     auto home = async::epoll_loop::create();
     test::thread_gate begun;

@@ -17,12 +17,12 @@ namespace {
 
 using trace = std::vector<std::string>;
 
-struct started {
+struct started_task {
     manual_loop& loop;
     detail::activity line;
     std::optional<detail::outcome<void>> ended;
 
-    started(manual_loop& l, task<void> work) : loop(l), line(l) {
+    started_task(manual_loop& l, task<void> work) : loop(l), line(l) {
         detail::start(line, std::move(work), [this](detail::outcome<void> result) { ended = std::move(result); });
     }
     std::string state() const {
@@ -63,7 +63,7 @@ TEST_CASE("a scope ends when its body and all its tasks have ended") {
         seen.push_back("body");
         co_return;
     };
-    started r(loop, with_scope(body));
+    started_task r(loop, with_scope(body));
     CHECK(r.state() == "running");
     loop.advance(1s);
     CHECK(r.state() == "running");
@@ -92,7 +92,7 @@ TEST_CASE("the first failure cancels the siblings and the body, and is thrown wh
         s.spawn(fail_after(2s, "second"));
         co_await sleep_for(1h);
     };
-    started r(loop, with_scope(body));
+    started_task r(loop, with_scope(body));
     loop.advance(1s);
     CHECK(r.state() == "running");
     loop.advance(4s);
@@ -109,7 +109,7 @@ TEST_CASE("a single child that fails while the body waits ends the scope cleanly
         s.spawn(fail_after(1s, "only"));
         co_await sleep_for(1h);
     };
-    started r(loop, with_scope(body));
+    started_task r(loop, with_scope(body));
     loop.advance(1s);
     CHECK(r.state() == "only");
 }
@@ -122,13 +122,13 @@ TEST_CASE("a failure of the body cancels the tasks and is thrown when they have 
         co_await sleep_for(1s);
         throw std::runtime_error("body");
     };
-    started r(loop, with_scope(body));
+    started_task r(loop, with_scope(body));
     loop.advance(1s);
     CHECK(r.state() == "body");
     CHECK(seen == trace{"a cancelled"});
 }
 
-TEST_CASE("a task that fails at once is noticed at the body's next wait, and later tasks are born cancelled") {
+TEST_CASE("a task that fails immediately is noticed at the body's next wait, and later tasks start cancelled") {
     manual_loop loop;
     trace seen;
     auto at_once = []() -> task<void> {
@@ -141,13 +141,13 @@ TEST_CASE("a task that fails at once is noticed at the body's next wait, and lat
         co_await sleep_for(1h);
         seen.push_back("not reached");
     };
-    started r(loop, with_scope(body));
+    started_task r(loop, with_scope(body));
     loop.run();
     CHECK(r.state() == "at once");
     CHECK(seen == trace{"late cancelled"});
 }
 
-TEST_CASE("a failure that the body never notices does not reach what comes after the scope") {
+TEST_CASE("a failure that the body never notices does not reach code after the scope") {
     manual_loop loop;
     trace seen;
     auto at_once = []() -> task<void> {
@@ -167,7 +167,7 @@ TEST_CASE("a failure that the body never notices does not reach what comes after
         co_await sleep_for(1s);
         seen.push_back("waited");
     };
-    started r(loop, work());
+    started_task r(loop, work());
     loop.advance(1s);
     CHECK(seen == trace{"at once", "waited"});
     CHECK(r.state() == "done");
@@ -181,7 +181,7 @@ TEST_CASE("cancelling an activity reaches the body and every task of its scope")
         s.spawn(sleeper(seen, "b", 1h));
         co_await sleeper(seen, "body", 1h);
     };
-    started r(loop, with_scope(body));
+    started_task r(loop, with_scope(body));
     r.line.stop();
     loop.run();
     CHECK(r.state() == "cancelled");
@@ -207,7 +207,7 @@ TEST_CASE("cancelling while a scope is joining ends its tasks; the scope throws 
         co_await sleep_for(1s);
         seen.push_back("cleaned");
     };
-    started r(loop, work());
+    started_task r(loop, work());
     r.line.stop();
     loop.run();
     CHECK(seen == trace{"a cancelled", "scope cancelled"});
@@ -228,14 +228,14 @@ TEST_CASE("a failing task of an outer scope ends an inner scope that is joining"
         co_await with_scope(inner);
         seen.push_back("not reached");
     };
-    started r(loop, with_scope(outer));
+    started_task r(loop, with_scope(outer));
     loop.advance(1s);
     CHECK(r.state() == "outer");
     CHECK(seen == trace{"inner cancelled"});
     CHECK(loop.timers() == 0);
 }
 
-TEST_CASE("a failure deep in nested scopes comes out at the top, each level cleaned up") {
+TEST_CASE("a failure in nested scopes is thrown at the top, after each level has cleaned up") {
     manual_loop loop;
     trace seen;
     auto innermost = [&](scope& s) -> task<void> {
@@ -253,7 +253,7 @@ TEST_CASE("a failure deep in nested scopes comes out at the top, each level clea
         s.spawn(sleeper(seen, "3", 1h));
         co_await sleep_for(1h);
     };
-    started r(loop, with_scope(outer));
+    started_task r(loop, with_scope(outer));
     loop.advance(1s);
     CHECK(r.state() == "deep");
     CHECK(seen == trace{"1 cancelled", "2 cancelled", "3 cancelled"});
@@ -268,7 +268,7 @@ TEST_CASE("stopping a scope cancels its tasks and not its body") {
         co_await sleep_for(1s);
         seen.push_back("body");
     };
-    started r(loop, with_scope(body));
+    started_task r(loop, with_scope(body));
     loop.advance(1s);
     CHECK(r.state() == "done");
     CHECK(seen == trace{"a cancelled", "body"});
@@ -291,7 +291,7 @@ TEST_CASE("a task spawned by a task that is being stopped is waited for too") {
         co_await sleep_for(1s);
         s.stop();
     };
-    started r(loop, with_scope(body));
+    started_task r(loop, with_scope(body));
     loop.advance(1h);
     CHECK(r.state() == "done");
     CHECK(seen.size() == 1);
@@ -310,13 +310,13 @@ TEST_CASE("a scope that spawns a hundred thousand tasks keeps only those that ru
             if (i % 10 == 0) co_await yield();
         }
     };
-    started r(loop, with_scope(body));
+    started_task r(loop, with_scope(body));
     loop.run();
     CHECK(r.state() == "done");
     CHECK(ran == 100'000);
 }
 
-TEST_CASE("under every shuffle a scope ends once, with a failure of its own, and leaves no timer") {
+TEST_CASE("under every shuffle a scope ends once, with its own failure, and leaves no timer") {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         manual_loop loop(seed);
         trace seen;
@@ -340,7 +340,7 @@ TEST_CASE("under every shuffle a scope ends once, with a failure of its own, and
             s.spawn(hop_and_fail());
             co_await sleep_for(1h);
         };
-        started r(loop, with_scope(outer));
+        started_task r(loop, with_scope(outer));
         loop.run();
         CHECK(r.state() == "failed");
         CHECK(loop.timers() == 0);

@@ -53,7 +53,7 @@ task<int> thrower() {
 
 }  // namespace
 
-TEST_CASE("a task runs when it is awaited, inline, and hands over its value") {
+TEST_CASE("a task runs inline when it is awaited, and returns its value") {
     manual_loop loop;
     running<int> r(loop);
     auto outer = []() -> task<int> {
@@ -69,7 +69,7 @@ TEST_CASE("a task runs when it is awaited, inline, and hands over its value") {
     CHECK(loop.steps() == 0);
 }
 
-TEST_CASE("a task that is never awaited frees what it holds") {
+TEST_CASE("a task that is never awaited frees its resources") {
     auto held = std::make_shared<int>(1);
     auto keep = [](std::shared_ptr<int> p) -> task<int> { co_return *p; };
     {
@@ -79,7 +79,7 @@ TEST_CASE("a task that is never awaited frees what it holds") {
     CHECK(held.use_count() == 1);
 }
 
-TEST_CASE("an exception travels through awaits to whoever started the task") {
+TEST_CASE("an exception passes through awaits to the starter of the task") {
     manual_loop loop;
     running<int> r(loop);
     auto outer = []() -> task<int> { co_return co_await thrower() + 1; };
@@ -123,7 +123,7 @@ TEST_CASE("yield lets everything that is ready run first") {
     CHECK(seen == trace{"before", "other", "after"});
 }
 
-TEST_CASE("an event wakes everyone in the order in which they came, and is no wait once set") {
+TEST_CASE("an event wakes all waiters in order, and does not wait once set") {
     manual_loop loop;
     event happened;
     trace seen;
@@ -144,7 +144,7 @@ TEST_CASE("an event wakes everyone in the order in which they came, and is no wa
     CHECK(seen.size() == 3);
 }
 
-TEST_CASE("whoever is woken by an event may destroy it") {
+TEST_CASE("a waiter woken by an event may destroy it") {
     manual_loop loop;
     event* inside = nullptr;
     running<void> r(loop);
@@ -226,7 +226,7 @@ TEST_CASE("a task cancelled before it starts runs to its first wait, which throw
     CHECK(loop.timers() == 0);
 }
 
-TEST_CASE("a cancellation that meets no wait is delivered to the next one") {
+TEST_CASE("a cancellation without a wait is delivered to the next one") {
     manual_loop loop;
     trace seen;
     running<void> r(loop);
@@ -289,7 +289,7 @@ TEST_CASE("a nudge interrupts one wait without cancelling the activity") {
     CHECK(seen == trace{"nudged", "slept"});
 }
 
-TEST_CASE("a nudge that met no wait can be taken back, a cancellation cannot") {
+TEST_CASE("a nudge that interrupted no wait can be withdrawn, a cancellation cannot") {
     manual_loop loop;
     running<void> nudged(loop);
     running<void> stopped(loop);
@@ -305,7 +305,7 @@ TEST_CASE("a nudge that met no wait can be taken back, a cancellation cannot") {
     CHECK(stopped.failure() == "cancelled");
 }
 
-TEST_CASE("cancelling an activity cancels its children, and one made later is cancelled from the start") {
+TEST_CASE("cancelling an activity cancels its children, and one created later is cancelled from the start") {
     manual_loop loop;
     running<void> parent(loop);
     detail::activity child(loop, &parent.line);
@@ -315,7 +315,7 @@ TEST_CASE("cancelling an activity cancels its children, and one made later is ca
     CHECK(late.stopped());
 }
 
-TEST_CASE("a child that outlives its parent stands alone") {
+TEST_CASE("a child that outlives its parent is independent") {
     manual_loop loop;
     auto parent = std::make_unique<detail::activity>(loop);
     detail::activity child(loop, parent.get());
@@ -325,7 +325,7 @@ TEST_CASE("a child that outlives its parent stands alone") {
     CHECK(child.stopped());
 }
 
-TEST_CASE("frames of many sizes come from the pool and go back to it") {
+TEST_CASE("frames of many sizes come from the pool and return to it") {
     manual_loop loop;
     auto nest = [](auto& self, int depth) -> task<int> {
         char big[300] = {};

@@ -62,11 +62,11 @@ task<std::string> bounded(task<int> work, duration bound, std::stop_token stop =
     co_return co_await outcome_of(run);
 }
 
-struct started {
+struct timed_task {
     detail::activity line;
     std::string text = "running";
 
-    started(loop& l, task<std::string> work) : line(l) {
+    timed_task(loop& l, task<std::string> work) : line(l) {
         detail::start(line, std::move(work),
                       [this](detail::outcome<std::string> o) { text = o.index() == 1 ? std::get<1>(o) : "thrown"; });
     }
@@ -80,13 +80,13 @@ task<int> fails() {
 
 }  // namespace
 
-TEST_CASE("a task that ends in time is as if nothing were around it, and leaves no timer") {
+TEST_CASE("a task that ends in time is not affected, and leaves no timer") {
     manual_loop loop;
-    CHECK(started(loop, bounded(at_once(), 1s)).text == "1");
-    CHECK(started(loop, bounded(fails(), 1s)).text == "failed");
+    CHECK(timed_task(loop, bounded(at_once(), 1s)).text == "1");
+    CHECK(timed_task(loop, bounded(fails(), 1s)).text == "failed");
     CHECK(loop.timers() == 0);
     waiting_task w;
-    started s(loop, bounded(w.run(), 1s));
+    timed_task s(loop, bounded(w.run(), 1s));
     CHECK(loop.timers() == 1);
     w.go.set();
     loop.run();
@@ -96,11 +96,11 @@ TEST_CASE("a task that ends in time is as if nothing were around it, and leaves 
     CHECK(!w.stopped);
 }
 
-TEST_CASE("a task that is late is cancelled, and waited for while it cleans up") {
+TEST_CASE("a task that exceeds its timeout is cancelled, and waited for while it cleans up") {
     manual_loop loop;
     waiting_task w;
     w.slow_cleanup = true;
-    started s(loop, bounded(w.run(), 1s));
+    timed_task s(loop, bounded(w.run(), 1s));
     loop.advance(999ms);
     CHECK(!w.stopped);
     loop.advance(1ms);
@@ -114,32 +114,32 @@ TEST_CASE("a task that is late is cancelled, and waited for while it cleans up")
     CHECK(loop.timers() == 0);
 }
 
-TEST_CASE("a task that ends with a value although it was given up has that value") {
+TEST_CASE("a task that returns a value after its cancellation has that value") {
     manual_loop loop;
     waiting_task w;
     w.stubborn = true;
-    started s(loop, bounded(w.run(), 1s));
+    timed_task s(loop, bounded(w.run(), 1s));
     loop.advance(1s);
     CHECK(s.text == "late 7");
 }
 
-TEST_CASE("no bound is no timer") {
+TEST_CASE("without a timeout there is no timer") {
     manual_loop loop;
     waiting_task w;
-    started s(loop, bounded(w.run(), duration::max()));
+    timed_task s(loop, bounded(w.run(), duration::max()));
     CHECK(loop.timers() == 0);
     w.go.set();
     loop.run();
     CHECK(s.text == "7");
 }
 
-TEST_CASE("a token gives the task up: before it begins, while it runs, after it has ended") {
+TEST_CASE("a stop token cancels the task: before it begins, while it runs, after it has ended") {
     manual_loop loop;
     {
         std::stop_source stop;
         stop.request_stop();
         waiting_task w;
-        started s(loop, bounded(w.run(), 1s, stop.get_token()));
+        timed_task s(loop, bounded(w.run(), 1s, stop.get_token()));
         loop.run();
         CHECK(s.text == "stopped cancelled");
         CHECK(loop.timers() == 0);
@@ -147,7 +147,7 @@ TEST_CASE("a token gives the task up: before it begins, while it runs, after it 
     {
         std::stop_source stop;
         waiting_task w;
-        started s(loop, bounded(w.run(), 1s, stop.get_token()));
+        timed_task s(loop, bounded(w.run(), 1s, stop.get_token()));
         stop.request_stop();
         CHECK(!w.stopped);  // on the loop, whoever asks
         stop.request_stop();
@@ -159,7 +159,7 @@ TEST_CASE("a token gives the task up: before it begins, while it runs, after it 
     {
         std::stop_source stop;
         waiting_task w;
-        started s(loop, bounded(w.run(), 1s, stop.get_token()));
+        timed_task s(loop, bounded(w.run(), 1s, stop.get_token()));
         w.go.set();
         loop.run();
         stop.request_stop();
@@ -168,13 +168,13 @@ TEST_CASE("a token gives the task up: before it begins, while it runs, after it 
     }
 }
 
-TEST_CASE("whichever of token, time and end comes first decides") {
+TEST_CASE("the first of token, timeout and end decides") {
     for (int order = 0; order < 3; ++order) {
         manual_loop loop;
         std::stop_source stop;
         waiting_task w;
         w.slow_cleanup = true;
-        started s(loop, bounded(w.run(), 1s, stop.get_token()));
+        timed_task s(loop, bounded(w.run(), 1s, stop.get_token()));
         if (order == 0) {
             stop.request_stop();
             loop.run();
@@ -198,12 +198,12 @@ TEST_CASE("whichever of token, time and end comes first decides") {
     }
 }
 
-TEST_CASE("whoever waits is cancelled: the task is, it ends, then the wait does, and nobody has given it up") {
+TEST_CASE("if the waiting task is cancelled, the inner task is cancelled and ends first, and no reason is reported") {
     for (bool slow : {false, true}) {
         manual_loop loop;
         waiting_task w;
         w.slow_cleanup = slow;
-        started s(loop, bounded(w.run(), 1s));
+        timed_task s(loop, bounded(w.run(), 1s));
         s.line.stop();
         loop.run();
         CHECK(w.stopped);
@@ -219,8 +219,8 @@ TEST_CASE("whoever waits is cancelled: the task is, it ends, then the wait does,
 }
 
 TEST_CASE(
-    "whoever waits is cancelled, and the task ends with a value all the same: the value is there, and the next wait "
-    "throws") {
+    "if the waiting task is cancelled and the inner task returns a value, the value is there, and the next "
+    "wait throws") {
     manual_loop loop;
     std::vector<std::unique_ptr<waiting_task>> tasks;
     int values = 0;
@@ -237,7 +237,7 @@ TEST_CASE(
         }
         co_return "not cancelled";
     };
-    started s(loop, again_and_again());
+    timed_task s(loop, again_and_again());
     s.line.stop();
     loop.run();
     CHECK(values == 7);
@@ -245,7 +245,7 @@ TEST_CASE(
     CHECK(loop.timers() == 0);
 }
 
-TEST_CASE("whoever waits was cancelled before: the task never begins") {
+TEST_CASE("if the waiting task was cancelled before, the inner task never begins") {
     manual_loop loop;
     waiting_task w;
     detail::activity line(loop);
@@ -259,30 +259,30 @@ TEST_CASE("whoever waits was cancelled before: the task never begins") {
     CHECK(loop.timers() == 0);
 }
 
-TEST_CASE("bounds inside bounds: the inner one is told apart from the outer one") {
+TEST_CASE("nested timeouts: the inner one is distinguished from the outer one") {
     manual_loop loop;
     waiting_task w;
     auto inner = [](task<int> work) -> task<int> {
         std::string text = co_await bounded(std::move(work), 10s);
         co_return text == "late cancelled" ? 1 : 2;
     };
-    started outer_first(loop, bounded(inner(w.run()), 5s));
+    timed_task outer_first(loop, bounded(inner(w.run()), 5s));
     loop.advance(5s);
     CHECK(outer_first.text == "late 2");
     waiting_task again;
-    started inner_first(loop, bounded(inner(again.run()), 50s));
+    timed_task inner_first(loop, bounded(inner(again.run()), 50s));
     loop.advance(10s);
     CHECK(inner_first.text == "1");
     CHECK(loop.timers() == 0);
 }
 
-TEST_CASE("tokens that are fired on another thread while tasks end: each task ends once") {
+TEST_CASE("tokens fired on another thread while tasks end: each task ends once") {
     test::on_epoll l;
     for (int round = 0; round < 300; ++round) {
         std::stop_source stop;
         std::atomic<bool> go{false};
         waiting_task w;
-        started s(l.loop(), bounded(w.run(), 1h, stop.get_token()));
+        timed_task s(l.loop(), bounded(w.run(), 1h, stop.get_token()));
         std::thread other([&] {
             while (!go.load()) std::this_thread::yield();
             stop.request_stop();

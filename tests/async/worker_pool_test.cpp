@@ -14,7 +14,7 @@
 using namespace keel;
 using namespace std::chrono_literals;
 
-TEST_CASE("threads are made when they are needed, and no more than allowed") {
+TEST_CASE("threads are created on demand, up to the limit") {
     async::worker_pool pool(3);
     CHECK(pool.threads() == 0);
     std::promise<void> gate;
@@ -37,7 +37,7 @@ TEST_CASE("threads are made when they are needed, and no more than allowed") {
     CHECK(pool.threads() == 0);
 }
 
-TEST_CASE("F4: a thread that stays blocked is left behind when the bound has passed, and harms nobody when it wakes") {
+TEST_CASE("F4: a thread that stays blocked is abandoned after the time limit, and does no harm when it wakes") {
     std::promise<void> gate;
     std::promise<void> finished;
     auto held = std::make_shared<int>(0);
@@ -60,7 +60,7 @@ TEST_CASE("F4: a thread that stays blocked is left behind when the bound has pas
     finished.get_future().wait();
 }
 
-TEST_CASE("shutting down waits for work that ends in time and drops what has not begun") {
+TEST_CASE("shutting down waits for work that ends in time and drops work that has not begun") {
     async::worker_pool pool(1);
     std::promise<void> begun;
     std::promise<void> gate;
@@ -86,7 +86,7 @@ TEST_CASE("shutting down waits for work that ends in time and drops what has not
     CHECK(!pool.submit([] {}));
 }
 
-TEST_CASE("F1: what work throws does not end the process, the thread lives on, and it is told") {
+TEST_CASE("F1: an exception of work does not end the process or the thread, and is reported") {
     std::promise<std::string> told;
     async::worker_pool pool(1, [&](std::exception_ptr e) {
         try {

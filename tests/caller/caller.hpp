@@ -39,7 +39,7 @@ json::value census();
 /// Carries the commands out. Everything on the thread that runs the loop.
 class caller {
 public:
-    explicit caller(std::shared_ptr<epoll_loop> loop) : loop_(std::move(loop)) {}
+    explicit caller(std::shared_ptr<async::epoll_loop> loop) : loop_(std::move(loop)) {}
     caller(const caller&) = delete;
     caller& operator=(const caller&) = delete;
     ~caller();
@@ -68,7 +68,7 @@ private:
     client& named(const json::value& command);
     void stop_if_idle();
 
-    std::shared_ptr<epoll_loop> loop_;
+    std::shared_ptr<async::epoll_loop> loop_;
     std::map<std::string, std::unique_ptr<client>, std::less<>> clients_;
     std::map<std::string, std::shared_ptr<subscription>, std::less<>> subscriptions_;
     std::map<std::int64_t, std::shared_ptr<running>> running_;

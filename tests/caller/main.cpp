@@ -23,7 +23,7 @@
 namespace {
 
 int drive() {
-    auto loop = keel::epoll_loop::create();
+    auto loop = keel::async::epoll_loop::create();
     keel::caller::caller caller(loop);
     std::thread commands([&] {
         for (std::string line; std::getline(std::cin, line);) {

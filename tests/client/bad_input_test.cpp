@@ -1,7 +1,7 @@
 // Input that should not be there, as a client meets it (docs/rules/lifecycle.md, E, third column). A client never replies to what it could not
 // read.
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -35,7 +35,7 @@ struct with_bad_input {
 
 }  // namespace
 
-TEST_CASE("E0, E1: bytes that are no JSON are skipped with a diagnostic, and never replied to") {
+TEST_CASE("E0, E1: input that is not JSON is skipped with a diagnostic and gets no reply") {
     std::string deep(100000, '[');
     for (const char* version : both_eras) {
         for (const std::string& line :
@@ -49,7 +49,7 @@ TEST_CASE("E0, E1: bytes that are no JSON are skipped with a diagnostic, and nev
     }
 }
 
-TEST_CASE("E2: empty lines, blanks, a carriage return and a byte order mark are nobody's business") {
+TEST_CASE("E2: empty lines, blanks, a carriage return and a byte order mark are ignored") {
     for (const char* version : both_eras) {
         with_bad_input b(version);
         for (const char* line : {"", " ", "\t ", "\r"}) b.t.send_text(line);
@@ -69,7 +69,7 @@ TEST_CASE("E2: empty lines, blanks, a carriage return and a byte order mark are 
     CHECK(o.text == "done");
 }
 
-TEST_CASE("E3: a message beyond the bound is skipped; if it was the answer to a call, that call fails") {
+TEST_CASE("E3: a message above the size limit is skipped; if it was the response to a call, that call fails") {
     for (const char* version : both_eras) {
         client_options options;
         options.limits.max_message = 10000;
@@ -92,7 +92,7 @@ TEST_CASE("E3: a message beyond the bound is skipped; if it was the answer to a 
     }
 }
 
-TEST_CASE("E4, E5: what is no object is skipped; arrays too, where the revision has no batches") {
+TEST_CASE("E4, E5: input that is not an object is skipped; arrays too, if the revision has no batches") {
     for (const char* version : {"2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"}) {
         for (const char* line :
              {"7", "\"x\"", "null", "true", "[]", "[1,2]", R"([{"jsonrpc":"2.0","id":1,"method":"ping"}])"}) {
@@ -107,7 +107,8 @@ TEST_CASE("E4, E5: what is no object is skipped; arrays too, where the revision 
 }
 
 TEST_CASE(
-    "E5, BASE-08: under 2025-03-26 a batch of answers and notifications is served, and what is none in it is skipped") {
+    "E5, BASE-08: under 2025-03-26 a batch of responses and notifications is processed, and invalid items in "
+    "it are skipped") {
     std::vector<std::string> heard;
     client_options options;
     options.on_notification = [&](std::string_view method, const json::value&) { heard.emplace_back(method); };
@@ -119,7 +120,7 @@ TEST_CASE(
     CHECK(b.t.silent());
 }
 
-TEST_CASE("E6, E7, A6: objects that are no message, and ids that are none, are skipped") {
+TEST_CASE("E6, E7, A6: invalid messages and invalid ids are skipped") {
     for (const char* version : both_eras) {
         for (const char* line :
              {R"({})", R"({"id":1,"method":"ping"})", R"({"jsonrpc":"1.0","id":1,"method":"ping"})",
@@ -137,7 +138,7 @@ TEST_CASE("E6, E7, A6: objects that are no message, and ids that are none, are s
     }
 }
 
-TEST_CASE("E8, E10: an older server that asks for what is not there, or wrongly, is told so") {
+TEST_CASE("E8, E10: an older server that sends an unknown or invalid request gets an error") {
     client_options options;
     options.on_form = [](form_question) -> task<form_answer> { co_return json::object(); };
     options.roots.emplace();
@@ -166,7 +167,7 @@ TEST_CASE("E8, E10: an older server that asks for what is not there, or wrongly,
     }
 }
 
-TEST_CASE("E9, A11: notifications that nobody knows, or that are malformed, are ignored") {
+TEST_CASE("E9, A11: unknown and malformed notifications are ignored") {
     for (const char* version : both_eras) {
         with_bad_input b(version);
         for (const char* members :
@@ -181,7 +182,7 @@ TEST_CASE("E9, A11: notifications that nobody knows, or that are malformed, are 
     }
 }
 
-TEST_CASE("E8, E10, E13, BASE-17: a modern server's requests are ignored with a diagnostic, whatever they are") {
+TEST_CASE("E8, E10, E13, BASE-17: requests of a modern server are ignored with a diagnostic") {
     client_options options;
     bool asked = false;
     options.on_form = [&](form_question) -> task<form_answer> {
@@ -203,7 +204,7 @@ TEST_CASE("E8, E10, E13, BASE-17: a modern server's requests are ignored with a 
     }
 }
 
-TEST_CASE("E0, J6: ten thousand bad lines are not replied to, nor logged without bound") {
+TEST_CASE("E0, J6: ten thousand invalid lines get no reply, and logging is rate-limited") {
     for (const char* version : both_eras) {
         with_bad_input b(version);
         std::string line = "{\"\x01\x1b[31m" + std::string(5000, 'x');

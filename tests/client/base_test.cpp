@@ -1,6 +1,6 @@
 // Messages, ids, errors and what kinds of results there are, as a client meets them.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -43,9 +43,8 @@ void tour(client_under_test& t, const std::string& revision) {
 }  // namespace
 
 TEST_CASE(
-    "BASE-01, BASE-02, BASE-03, BASE-04, BASE-20, STD-01, STD-03, VER-11, VER-21: each message is one line of "
-    "JSON-RPC, on a "
-    "byte stream of one's own too, with ids that are used once") {
+    "BASE-01, BASE-02, BASE-03, BASE-04, BASE-20, STD-01, STD-03, VER-11, VER-21: each message is one line of"
+    " JSON-RPC, also on a custom byte stream, and ids are not reused") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
@@ -63,7 +62,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("BASE-24: one connection serves every call, until the client is closed") {
+TEST_CASE("BASE-24: one connection serves all calls until the client is closed") {
     client_under_test t;
     t.connect(modern);
     for (int i = 0; i < 3; ++i) tour(t, modern);
@@ -71,7 +70,7 @@ TEST_CASE("BASE-24: one connection serves every call, until the client is closed
     CHECK(t.client->connected());
 }
 
-TEST_CASE("BASE-05, BASE-06: an answer that is none ends its call as a bad message, and the session goes on") {
+TEST_CASE("BASE-05, BASE-06: an invalid response fails its call as a bad message, and the session continues") {
     for (const std::string& revision : every_revision) {
         for (const char* answer :
              {R"("result":{},"error":{"code":1,"message":"x"})", R"("result":7)", R"("error":{"message":"x"})",
@@ -90,8 +89,7 @@ TEST_CASE("BASE-05, BASE-06: an answer that is none ends its call as a bad messa
     }
 }
 
-TEST_CASE(
-    "BASE-05, BASE-06: questions of a server are answered with their id, with a result or with a code and a message") {
+TEST_CASE("BASE-05, BASE-06: requests of a server are answered with their id and a result, or a code and a message") {
     for (const std::string& revision : older_revisions) {
         client_options options;
         options.roots.emplace();
@@ -113,7 +111,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("BASE-07: notifications of a server are never answered, nor do those of the client have an id") {
+TEST_CASE("BASE-07: notifications of a server are never answered, and those of the client have no id") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
@@ -128,7 +126,9 @@ TEST_CASE("BASE-07: notifications of a server are never answered, nor do those o
     }
 }
 
-TEST_CASE("BASE-08, BASE-09: in 2025-03-26 answers, questions and news may come in one array; the client sends none") {
+TEST_CASE(
+    "BASE-08, BASE-09: in 2025-03-26 responses, requests and notifications may arrive in one batch; the "
+    "client sends no batches") {
     client_options options;
     options.roots.emplace();
     std::vector<std::string> heard;
@@ -155,7 +155,7 @@ TEST_CASE("BASE-08, BASE-09: in 2025-03-26 answers, questions and news may come 
     CHECK((answered == "ab" || answered == "ba"));
 }
 
-TEST_CASE("BASE-11: a result without a type is complete") {
+TEST_CASE("BASE-11: a result without a resultType is complete") {
     client_under_test t;
     t.connect(modern);
     outcome_of_task& o = t.run(t.client->call_tool("x"));
@@ -166,7 +166,7 @@ TEST_CASE("BASE-11: a result without a type is complete") {
     CHECK(listed.text == "0");
 }
 
-TEST_CASE("BASE-12, VER-06, VER-12: a result of a type that was not agreed on is no result") {
+TEST_CASE("BASE-12, VER-06, VER-12: a result of a type that was not negotiated is invalid") {
     for (const char* type : {R"("task")", R"("partial")", R"("")", R"("Complete")", "7", "null", "{}"}) {
         client_under_test t;
         t.connect(modern);
@@ -186,7 +186,7 @@ TEST_CASE("BASE-12, VER-06, VER-12: a result of a type that was not agreed on is
     }
 }
 
-TEST_CASE("BASE-12, MRTR-02: only calls, prompts and reads may be answered with questions") {
+TEST_CASE("BASE-12, MRTR-02: only tool calls, prompts and reads may return input requests") {
     client_options options;
     options.roots.emplace();
     client_under_test t(options);
@@ -197,7 +197,9 @@ TEST_CASE("BASE-12, MRTR-02: only calls, prompts and reads may be answered with 
     CHECK(t.silent());
 }
 
-TEST_CASE("BASE-13, BASE-14, BASE-17, BASE-21: in 2026-07-28 a client answers nothing, so it has no codes either") {
+TEST_CASE(
+    "BASE-13, BASE-14, BASE-17, BASE-21: in 2026-07-28 a client sends no responses, so it has no error codes "
+    "either") {
     client_options options;
     options.roots.emplace();
     options.on_form = [](form_question) { return form_answer(elicit_action::decline); };
@@ -213,7 +215,7 @@ TEST_CASE("BASE-13, BASE-14, BASE-17, BASE-21: in 2026-07-28 a client answers no
     CHECK(!t.log.empty());
 }
 
-TEST_CASE("BASE-15: codes of servers' own are handed on as they are, whatever they mean elsewhere") {
+TEST_CASE("BASE-15: error codes of the server are passed on unchanged") {
     client_under_test t;
     t.connect(modern);
     for (int code = -32019; code <= -32000; ++code) {
@@ -226,7 +228,7 @@ TEST_CASE("BASE-15: codes of servers' own are handed on as they are, whatever th
     }
 }
 
-TEST_CASE("D16: a notification that cannot be made is reported, and nothing else happens") {
+TEST_CASE("D16: an invalid notification is reported and has no other effect") {
     client_under_test t;
     t.connect(modern);
     t.log.clear();

@@ -99,7 +99,7 @@ TEST_CASE("a blocking client calls from many threads at once") {
     CHECK_FALSE(client.connected());
 }
 
-TEST_CASE("a blocking client throws what went wrong, on the thread that waits") {
+TEST_CASE("a blocking client throws errors on the calling thread") {
     offer o;
     blocking_client client{server_target(o.s)};
     client.connect();
@@ -122,7 +122,7 @@ TEST_CASE("a blocking client throws what went wrong, on the thread that waits") 
     }
 }
 
-TEST_CASE("a blocking call on the client's own loop is refused, not waited for") {
+TEST_CASE("a blocking call on the client's own loop throws instead of deadlocking") {
     offer o;
     std::promise<bool> refused;
     blocking_client client{server_target(o.s)};
@@ -140,7 +140,7 @@ TEST_CASE("a blocking call on the client's own loop is refused, not waited for")
     CHECK(refused.get_future().get());
 }
 
-TEST_CASE("a function that answers a question may call the server itself") {
+TEST_CASE("an elicitation handler may call the server itself") {
     offer o;
     blocking_client* there = nullptr;
     client_options options;
@@ -153,7 +153,7 @@ TEST_CASE("a function that answers a question may call the server itself") {
     CHECK(client.call_tool("greet").content.at(0).text() == "hello 42");
 }
 
-TEST_CASE("another thread gives a blocking call up") {
+TEST_CASE("another thread can cancel a blocking call") {
     offer o;
     blocking_client client{server_target(o.s)};
     client.connect();
@@ -172,7 +172,7 @@ TEST_CASE("another thread gives a blocking call up") {
     CHECK(client.call_tool<int>("twice", number(3)) == 6);
 }
 
-TEST_CASE("connecting can be given up before it begins") {
+TEST_CASE("connecting can be cancelled before it begins") {
     offer o;
     blocking_client client{server_target(o.s)};
     std::stop_source stop;
@@ -188,7 +188,7 @@ TEST_CASE("connecting can be given up before it begins") {
     client.ping();
 }
 
-TEST_CASE("changes are waited for, for as long as one likes") {
+TEST_CASE("waiting for changes can have a time limit") {
     offer o;
     blocking_client client{server_target(o.s)};
     client.connect();
@@ -217,7 +217,7 @@ TEST_CASE("changes are waited for, for as long as one likes") {
     CHECK_THROWS_AS(blocking_subscription().next(), std::logic_error);
 }
 
-TEST_CASE("a client that was taken over works on its loop, which another thread runs") {
+TEST_CASE("a moved client works on its loop, which another thread runs") {
     offer o;
     running_loop there;
     blocking_client client(keel::client(there.on, server_target(o.s)));
@@ -226,7 +226,7 @@ TEST_CASE("a client that was taken over works on its loop, which another thread 
     client.close();
 }
 
-TEST_CASE("nobody waits for a loop that has ended") {
+TEST_CASE("a blocking call does not wait for a loop that has ended") {
     auto on = async::epoll_loop::create();
     auto work = []() -> task<int> { co_return 1; };
     on->end();
@@ -238,7 +238,7 @@ TEST_CASE("nobody waits for a loop that has ended") {
     other->end();
 }
 
-TEST_CASE("what a task throws arrives, and so does a task without a value") {
+TEST_CASE("exceptions of tasks are passed on, and tasks without a value work") {
     running_loop there;
     std::shared_ptr<loop> on = there.on;
     int ran = 0;
@@ -263,7 +263,7 @@ TEST_CASE("what a task throws arrives, and so does a task without a value") {
                     .has_value());
 }
 
-TEST_CASE("D1, G4: a loop that ends with a task under way tells the thread that waits for it") {
+TEST_CASE("D1, G4: if a loop ends while a task is running, the waiting thread gets an error") {
     for (bool bounded : {false, true}) {
         event later;
         test::thread_gate begun;
@@ -295,7 +295,7 @@ TEST_CASE("D1, G4: a loop that ends with a task under way tells the thread that 
     }
 }
 
-TEST_CASE("D3, G4: a subscription whose client is gone says what it has left, and then that it is over") {
+TEST_CASE("D3, G4: a subscription whose client is destroyed delivers its queued changes and then ends") {
     offer o;
     blocking_subscription s;
     {
@@ -310,7 +310,7 @@ TEST_CASE("D3, G4: a subscription whose client is gone says what it has left, an
     CHECK(!s.next(1h));
 }
 
-TEST_CASE("G4: changes that came before the client went are told after it") {
+TEST_CASE("G4: changes that arrived before the client was destroyed are still delivered") {
     offer o;
     blocking_subscription s;
     {

@@ -1,17 +1,11 @@
 // Results that may be used again for a while (2026-07-28), seen from a program.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
 
 namespace {
-
-std::string names(const std::vector<tool>& tools) {
-    std::string all;
-    for (const tool& each : tools) all += each.name;
-    return all;
-}
 
 json::value listed(std::string_view name, int ttl, std::string_view next = {}) {
     json::value r =
@@ -33,95 +27,95 @@ json::value contents(std::string_view text, int ttl) {
     return r;
 }
 
-auto text_of = [](const std::vector<resource_contents>& all) { return *all.at(0).text; };
+auto first_text = [](const std::vector<resource_contents>& all) { return *all.at(0).text; };
 
 }  // namespace
 
-TEST_CASE("CACHE-07: a result is used again until its time is over, and asked for anew at its next use") {
+TEST_CASE("CACHE-07: a result is reused until it expires, and requested again at its next use") {
     client_under_test t;
     t.connect(modern);
-    outcome_of_task& first = t.run(t.client->list_tools(), names);
+    outcome_of_task& first = t.run(t.client->list_tools(), joined_names);
     t.answer(t.expect("tools/list"), listed("a", 1000));
     CHECK(first.text == "a");
     t.advance(999ms);
-    CHECK(t.run(t.client->list_tools(), names).text == "a");
+    CHECK(t.run(t.client->list_tools(), joined_names).text == "a");
     CHECK(t.silent());
     t.advance(1ms);
     CHECK(t.silent());  // CACHE-08: nobody asks before somebody wants to know
-    outcome_of_task& third = t.run(t.client->list_tools(), names);
+    outcome_of_task& third = t.run(t.client->list_tools(), joined_names);
     t.answer(t.expect("tools/list"), listed("b", 0));
     CHECK(third.text == "b");
-    outcome_of_task& fourth = t.run(t.client->list_tools(), names);
+    outcome_of_task& fourth = t.run(t.client->list_tools(), joined_names);
     json::value without = listed("c", 0);
     without.erase("ttlMs");
     t.answer(t.expect("tools/list"), without);
     CHECK(fourth.text == "c");
-    outcome_of_task& fifth = t.run(t.client->list_tools(), names);
+    outcome_of_task& fifth = t.run(t.client->list_tools(), joined_names);
     t.answer(t.expect("tools/list"), listed("d", -5));
     CHECK(fifth.text == "d");
-    outcome_of_task& sixth = t.run(t.client->list_tools(), names);
+    outcome_of_task& sixth = t.run(t.client->list_tools(), joined_names);
     t.answer(t.expect("tools/list"), listed("e", 0));
     CHECK(sixth.text == "e");
 }
 
-TEST_CASE("CACHE-08: time alone makes no request") {
+TEST_CASE("CACHE-08: an expired result causes no request by itself") {
     client_under_test t;
     t.connect(modern);
-    outcome_of_task& o = t.run(t.client->list_tools(), names);
+    outcome_of_task& o = t.run(t.client->list_tools(), joined_names);
     t.answer(t.expect("tools/list"), listed("a", 10));
     CHECK(o.done());
     t.advance(1h);
     CHECK(t.silent());
 }
 
-TEST_CASE("CACHE-03: a result is for its method and its parameters only, and a caller may want a fresh one") {
+TEST_CASE("CACHE-03: a result is valid for its method and parameters only, and a caller can bypass the cache") {
     client_under_test t;
     t.connect(modern);
-    outcome_of_task& one = t.run(t.client->read_resource("a:b"), text_of);
+    outcome_of_task& one = t.run(t.client->read_resource("a:b"), first_text);
     t.answer(t.expect("resources/read"), contents("1", 100000));
     CHECK(one.text == "1");
-    outcome_of_task& other = t.run(t.client->read_resource("a:c"), text_of);
+    outcome_of_task& other = t.run(t.client->read_resource("a:c"), first_text);
     t.answer(t.expect("resources/read"), contents("2", 100000));
     CHECK(other.text == "2");
-    CHECK(t.run(t.client->read_resource("a:b"), text_of).text == "1");
+    CHECK(t.run(t.client->read_resource("a:b"), first_text).text == "1");
     CHECK(t.silent());
     call_options fresh;
     fresh.from_cache = false;
-    outcome_of_task& anew = t.run(t.client->read_resource("a:b", fresh), text_of);
+    outcome_of_task& anew = t.run(t.client->read_resource("a:b", fresh), first_text);
     t.answer(t.expect("resources/read"), contents("3", 100000));
     CHECK(anew.text == "3");
-    CHECK(t.run(t.client->read_resource("a:b"), text_of).text == "3");
-    outcome_of_task& pages = t.run(t.client->list_tools(), names);
+    CHECK(t.run(t.client->read_resource("a:b"), first_text).text == "3");
+    outcome_of_task& pages = t.run(t.client->list_tools(), joined_names);
     t.answer(t.expect("tools/list"), listed("a", 100000, "n"));
     t.answer(t.expect("tools/list"), listed("b", 100000));
     CHECK(pages.text == "ab");
-    CHECK(t.run(t.client->list_tools(), names).text == "ab");
+    CHECK(t.run(t.client->list_tools(), joined_names).text == "ab");
     CHECK(t.silent());
 }
 
-TEST_CASE("CACHE-03: what a caller adds to _meta may change the result, so it is asked for") {
+TEST_CASE("CACHE-03: requests with _meta entries of the caller bypass the cache") {
     client_under_test t;
     t.connect(modern);
-    outcome_of_task& one = t.run(t.client->read_resource("a:b"), text_of);
+    outcome_of_task& one = t.run(t.client->read_resource("a:b"), first_text);
     t.answer(t.expect("resources/read"), contents("1", 100000));
     CHECK(one.text == "1");
     call_options how;
     how.meta = json::object({{"com.example/language", "de"}});
-    outcome_of_task& two = t.run(t.client->read_resource("a:b", how), text_of);
+    outcome_of_task& two = t.run(t.client->read_resource("a:b", how), first_text);
     t.answer(t.expect("resources/read"), contents("eins", 100000));
     CHECK(two.text == "eins");
-    CHECK(t.run(t.client->read_resource("a:b"), text_of).text == "1");
+    CHECK(t.run(t.client->read_resource("a:b"), first_text).text == "1");
     CHECK(t.silent());
 }
 
-TEST_CASE("CACHE-04: a read that took answers or state is not kept") {
+TEST_CASE("CACHE-04: a read with input responses or state is not cached") {
     client_options options;
     options.roots.emplace();
     client_under_test t(options);
     t.connect(modern);
     for (const char* asked : {R"({"r":{"method":"roots/list"}})", ""}) {
         for (int i = 0; i < 2; ++i) {
-            outcome_of_task& o = t.run(t.client->read_resource("a:b"), text_of);
+            outcome_of_task& o = t.run(t.client->read_resource("a:b"), first_text);
             t.answer(t.expect("resources/read"), questions(asked, *asked ? "" : "state"));
             t.advance(1s);
             t.answer(t.expect("resources/read"), contents("1", 100000));
@@ -137,59 +131,59 @@ TEST_CASE("CACHE-04: a read that took answers or state is not kept") {
         t.answer(t.expect("resources/read"), contents("1", 100000));
         CHECK(o.text == "result");
     }
-    outcome_of_task& plain = t.run(t.client->read_resource("a:b"), text_of);
+    outcome_of_task& plain = t.run(t.client->read_resource("a:b"), first_text);
     t.answer(t.expect("resources/read"), contents("2", 100000));
     CHECK(plain.text == "2");
 }
 
-TEST_CASE("CACHE-05: what was given to one bearer of headers is not given to another") {
+TEST_CASE("CACHE-05: a result is not shared between callers with different headers") {
     client_under_test t;
     t.connect(modern);
     for (const char* who : {"Bearer a", "Bearer b", ""}) {
         call_options how;
         if (*who) how.headers.emplace_back("Authorization", who);
-        outcome_of_task& o = t.run(t.client->read_resource("a:b", how), text_of);
+        outcome_of_task& o = t.run(t.client->read_resource("a:b", how), first_text);
         t.answer(t.expect("resources/read"), contents(who, 100000));
         CHECK(o.text == who);
-        CHECK(t.run(t.client->read_resource("a:b", how), text_of).text == who);
+        CHECK(t.run(t.client->read_resource("a:b", how), first_text).text == who);
         CHECK(t.silent());
     }
 }
 
-TEST_CASE("CACHE-09: a notification makes stale what it speaks of, also of a result that is on its way") {
+TEST_CASE("CACHE-09: a notification invalidates the results it refers to, including one that is in transit") {
     client_under_test t;
     t.connect(modern);
-    outcome_of_task& one = t.run(t.client->read_resource("a:b"), text_of);
+    outcome_of_task& one = t.run(t.client->read_resource("a:b"), first_text);
     t.answer(t.expect("resources/read"), contents("1", 100000));
     CHECK(one.text == "1");
     t.notify("notifications/resources/updated", json::object({{"uri", "a:b"}}));
-    outcome_of_task& two = t.run(t.client->read_resource("a:b"), text_of);
+    outcome_of_task& two = t.run(t.client->read_resource("a:b"), first_text);
     json::value request = t.expect("resources/read");
     t.notify("notifications/resources/updated", json::object({{"uri", "a:b"}}));
     t.answer(request, contents("2", 100000));
     CHECK(two.text == "2");
-    outcome_of_task& three = t.run(t.client->read_resource("a:b"), text_of);
+    outcome_of_task& three = t.run(t.client->read_resource("a:b"), first_text);
     t.answer(t.expect("resources/read"), contents("3", 100000));
     CHECK(three.text == "3");
-    outcome_of_task& list = t.run(t.client->list_tools(), names);
+    outcome_of_task& list = t.run(t.client->list_tools(), joined_names);
     t.answer(t.expect("tools/list"), listed("a", 100000));
     CHECK(list.text == "a");
     t.notify("notifications/tools/list_changed");
-    outcome_of_task& again = t.run(t.client->list_tools(), names);
+    outcome_of_task& again = t.run(t.client->list_tools(), joined_names);
     t.answer(t.expect("tools/list"), listed("b", 100000));
     CHECK(again.text == "b");
-    CHECK(t.run(t.client->read_resource("a:b"), text_of).text == "3");
+    CHECK(t.run(t.client->read_resource("a:b"), first_text).text == "3");
 }
 
-TEST_CASE("CACHE-10: a refused cursor drops the pages that were kept") {
+TEST_CASE("CACHE-10: a rejected cursor drops the cached pages") {
     client_under_test t;
     t.connect(modern);
-    outcome_of_task& one = t.run(t.client->list_tools(), names);
+    outcome_of_task& one = t.run(t.client->list_tools(), joined_names);
     t.answer(t.expect("tools/list"), listed("a", 100000, "n"));
     t.answer(t.expect("tools/list"), listed("b", 10));
     CHECK(one.text == "ab");
     t.advance(10ms);
-    outcome_of_task& two = t.run(t.client->list_tools(), names);
+    outcome_of_task& two = t.run(t.client->list_tools(), joined_names);
     json::value second = t.expect("tools/list");
     CHECK(second["params"]["cursor"].if_string() == "n");
     t.refuse(second, -32602, "unknown cursor");
@@ -199,12 +193,12 @@ TEST_CASE("CACHE-10: a refused cursor drops the pages that were kept") {
     CHECK(two.text == "c");
 }
 
-TEST_CASE("older revisions know no such times: nothing is kept") {
+TEST_CASE("revisions before 2026-07-28 have no cache times: nothing is cached") {
     for (const std::string& revision : older_revisions) {
         client_under_test t;
         t.connect(revision);
         for (int i = 0; i < 2; ++i) {
-            outcome_of_task& o = t.run(t.client->list_tools(), names);
+            outcome_of_task& o = t.run(t.client->list_tools(), joined_names);
             t.answer(t.expect("tools/list"), listed("a", 100000));
             CHECK(o.text == "a");
         }

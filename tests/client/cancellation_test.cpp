@@ -1,6 +1,6 @@
 // The server takes its questions back (docs/rules/lifecycle.md, B20: group B with the roles swapped), or cancels what is not its own (B21).
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 #include "support/gate.hpp"
 
 #include <thread>
@@ -67,7 +67,8 @@ struct asked_client {
 }  // namespace
 
 TEST_CASE(
-    "B2, B20: a cancel ends the handler's wait in the same turn, nothing is written, and the next question is served") {
+    "B2, B20: a cancel ends the handler's wait in the same turn, nothing is written, and the next request is "
+    "served") {
     asked_client c;
     c.ask(1, "a");
     CHECK(c.begun == std::vector<std::string>{"a"});
@@ -81,7 +82,7 @@ TEST_CASE(
     CHECK(c.t->silent());
 }
 
-TEST_CASE("B1, B20: a question and its cancel that are read before a thread is free never reach the handler") {
+TEST_CASE("B1, B20: a request that is cancelled before a thread is free never reaches the handler") {
     thread_gate busy;
     std::vector<std::string> seen;  // by one worker thread; read after it has ended
     {
@@ -109,7 +110,7 @@ TEST_CASE("B1, B20: a question and its cancel that are read before a thread is f
     CHECK(seen == std::vector<std::string>{"first", "third"});
 }
 
-TEST_CASE("B2, B20: a function on a thread sees its token fire, and what it returns then is heard by nobody") {
+TEST_CASE("B2, B20: a handler on a thread sees its stop token fire, and its result is discarded") {
     thread_gate here;
     thread_gate go_on;
     bool cancelled_inside = false;
@@ -133,7 +134,7 @@ TEST_CASE("B2, B20: a function on a thread sees its token fire, and what it retu
     CHECK(cancelled_inside);
 }
 
-TEST_CASE("B3, B4, B20: a cancel that comes after the answer was made takes it back while it has not begun to leave") {
+TEST_CASE("B3, B4, B20: a cancel withdraws a response that is still queued") {
     asked_client c;
     c.ask(1, "a");
     c.ask(2, "b");
@@ -159,7 +160,7 @@ TEST_CASE("B3, B4, B20: a cancel that comes after the answer was made takes it b
     }
 }
 
-TEST_CASE("B5, B20: an answer whose write has begun is completed, at every byte") {
+TEST_CASE("B5, B20: a response whose write has begun is completed, at every byte") {
     for (std::size_t n = 1; n < 60; ++n) {
         asked_client c;
         c.ask(1, "a");
@@ -175,7 +176,7 @@ TEST_CASE("B5, B20: an answer whose write has begun is completed, at every byte"
     }
 }
 
-TEST_CASE("B6, B7, B8, B9, B20: cancels that come late, twice, for nothing or malformed are nothing") {
+TEST_CASE("B6, B7, B8, B9, B20: late, repeated, unknown and malformed cancels are ignored") {
     asked_client c;
     c.cancel(7);  // never seen, and does not poison the id
     c.ask(7, "a");
@@ -196,7 +197,7 @@ TEST_CASE("B6, B7, B8, B9, B20: cancels that come late, twice, for nothing or ma
     CHECK(c.t->silent());
 }
 
-TEST_CASE("B11, B14, B20: a function that ignores its token and returns an hour later is heard by nobody") {
+TEST_CASE("B11, B14, B20: the result of a handler that ignores its stop token for an hour is discarded") {
     auto go_on = std::make_shared<thread_gate>();
     client_options options;
     options.on_sampling = [go_on](const sampling_request&) -> sampling_result {
@@ -234,7 +235,7 @@ TEST_CASE("B13, B20: a handler that throws after the cancel writes nothing; befo
     CHECK(logged);
 }
 
-TEST_CASE("B15, B20: cleanup that waits is waited for when the client closes, within its grace") {
+TEST_CASE("B15, B20: close() waits for the cleanup of handlers within its grace period") {
     for (bool in_time : {true, false}) {
         asked_client c;
         gate cleanup;
@@ -259,7 +260,7 @@ TEST_CASE("B15, B20: cleanup that waits is waited for when the client closes, wi
     }
 }
 
-TEST_CASE("B16, B20: of a hundred questions every other one is taken back, and fifty are answered") {
+TEST_CASE("B16, B20: if every other one of a hundred requests is cancelled, fifty are answered") {
     asked_client c;
     for (int i = 0; i < 100; ++i) c.ask(i, "all");
     for (int i = 0; i < 100; i += 2) c.cancel(i);
@@ -269,7 +270,7 @@ TEST_CASE("B16, B20: of a hundred questions every other one is taken back, and f
     CHECK(c.t->silent());
 }
 
-TEST_CASE("B17, B20: the reason of a cancel is logged, cut and escaped") {
+TEST_CASE("B17, B20: the reason of a cancel is logged, truncated and escaped") {
     asked_client c;
     c.ask(1, "a");
     c.cancel(1, "the user\n\x1b[31m left " + std::string(10000, 'x'));
@@ -281,7 +282,7 @@ TEST_CASE("B17, B20: the reason of a cancel is logged, cut and escaped") {
     CHECK(said.size() < 2000);
 }
 
-TEST_CASE("A3, A4, A10, B20: ids are compared with their type, and those of the two directions never meet") {
+TEST_CASE("A3, A4, A10, B20: ids are compared with their type, and ids of the two directions are independent") {
     asked_client c;
     outcome_of_task& ours = c.t->run(c.t->client->call_tool("x"));
     json::value request = c.t->expect("tools/call");
@@ -301,8 +302,8 @@ TEST_CASE("A3, A4, A10, B20: ids are compared with their type, and those of the 
 }
 
 TEST_CASE(
-    "A7, A8, A9, B20: a second question with an id in flight is not executed; once answered or cancelled it may be "
-    "used again") {
+    "A7, A8, A9, B20: a second request with an id in flight is rejected; after a response or cancel the id "
+    "may be reused") {
     asked_client c;
     c.ask(5, "first");
     c.ask(5, "second");
@@ -319,7 +320,7 @@ TEST_CASE(
     CHECK(c.t->silent());
 }
 
-TEST_CASE("B21: a modern server that cancels what is not an open subscription has cancelled nothing") {
+TEST_CASE("B21: a modern server can cancel only an open subscription") {
     client_under_test t;
     t.connect("2026-07-28");
     outcome_of_task& o = t.run(t.client->call_tool("x"));
@@ -331,7 +332,7 @@ TEST_CASE("B21: a modern server that cancels what is not an open subscription ha
     CHECK(o.text == "fine");
 }
 
-TEST_CASE("B21, D17: an older server that cancels a request of ours has cancelled nothing either") {
+TEST_CASE("B21, D17: a cancel by an older server for a request of the client is ignored") {
     client_under_test t;
     t.connect("2025-11-25");
     outcome_of_task& o = t.run(t.client->call_tool("x"));
@@ -342,7 +343,7 @@ TEST_CASE("B21, D17: an older server that cancels a request of ours has cancelle
     CHECK(o.text == "fine");
 }
 
-TEST_CASE("I1, B2: what a modern server asks in a round is given up with the call") {
+TEST_CASE("I1, B2: input requests of a modern server are cancelled together with the call") {
     gate dialog;
     bool stopped = false;
     std::stop_token token;
@@ -372,7 +373,7 @@ TEST_CASE("I1, B2: what a modern server asks in a round is given up with the cal
     CHECK(t.silent());  // nothing of ours is open at the server
 }
 
-TEST_CASE("I1, D7: a modern call is cancelled with a notification on byte streams, and a late answer is dropped") {
+TEST_CASE("I1, D7: a modern call on a byte stream is cancelled with a notification, and a late response is dropped") {
     client_under_test t;
     t.connect("2026-07-28");
     outcome_of_task& o = t.run(t.client->call_tool("x"));

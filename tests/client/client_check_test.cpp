@@ -44,14 +44,14 @@ constexpr const char* modern_call =
 
 }  // namespace
 
-TEST_CASE("good conversations are good") {
+TEST_CASE("valid conversations are accepted") {
     CHECK(verdict({greeting, greeted, confirmed, R"({"jsonrpc":"2.0","id":2,"method":"tools/list"})"}) == "");
     CHECK(verdict({modern_call}) == "");
     CHECK(verdict({greeting, greeted, confirmed, R"(<{"jsonrpc":"2.0","id":"a","method":"roots/list"})",
                    R"({"jsonrpc":"2.0","id":"a","result":{"roots":[]}})"}) == "");
 }
 
-TEST_CASE("what is wrong is found") {
+TEST_CASE("violations are detected") {
     if (test_data_missing("schema")) return;
     finds("BASE-01", {"[]"});
     finds("BASE-03", {modern_call, modern_call});

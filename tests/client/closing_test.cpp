@@ -50,7 +50,8 @@ struct client_with_forms {
 }  // namespace
 
 TEST_CASE(
-    "C1, C13: when input ends handlers are cancelled at once, and the server is told what became of its questions") {
+    "C1, C13: at the end of input handlers are cancelled immediately, and the server gets error responses for"
+    " its requests") {
     client_with_forms c;
     c.ask(2);
     c.t->wire().eof();
@@ -66,7 +67,7 @@ TEST_CASE(
     CHECK(c.ends.size() == 1);
 }
 
-TEST_CASE("C1: everything that was read before the end is served, and answers that are ready leave") {
+TEST_CASE("C1: all input before the end is processed, and finished responses are sent") {
     client_with_forms c;
     outcome_of_task& o = c.t->run(c.t->client->call_tool("x"));
     json::value request = c.t->expect("tools/call");
@@ -81,7 +82,7 @@ TEST_CASE("C1: everything that was read before the end is served, and answers th
     CHECK(c.t->next()["id"].if_string() == "p");
 }
 
-TEST_CASE("C2: a handler that waits for the server itself is woken at the end of input, not later") {
+TEST_CASE("C2: a handler that waits for the server is woken at the end of input") {
     client_under_test* at = nullptr;
     std::string heard;
     client_options options;
@@ -107,7 +108,7 @@ TEST_CASE("C2: a handler that waits for the server itself is woken at the end of
     CHECK((heard == "cancelled" || heard == "connection closed"));
 }
 
-TEST_CASE("C3, D1: ten thousand calls end in time linear in their number") {
+TEST_CASE("C3, D1: ten thousand calls end in linear time") {
     std::size_t steps[2] = {0, 0};
     for (int i = 0; i < 2; ++i) {
         client_under_test t;
@@ -122,7 +123,7 @@ TEST_CASE("C3, D1: ten thousand calls end in time linear in their number") {
     CHECK(steps[1] <= 11 * steps[0]);
 }
 
-TEST_CASE("C4: a server that goes in the middle of the opening: connecting fails with what is known of its end") {
+TEST_CASE("C4: if the server exits during the handshake, connecting fails with the exit status") {
     for (int when = 0; when < 3; ++when) {
         client_options options;
         options.mode = protocol_mode::legacy;
@@ -148,7 +149,7 @@ TEST_CASE("C4: a server that goes in the middle of the opening: connecting fails
     }
 }
 
-TEST_CASE("C5, C6, C7: a connection that breaks in whatever way is the end of both directions, with its cause, once") {
+TEST_CASE("C5, C6, C7: a connection failure of any kind ends both directions once, with its cause") {
     for (int how = 0; how < 3; ++how) {
         client_with_forms c;
         c.ask(2);
@@ -181,7 +182,7 @@ TEST_CASE("C6: a write error at any byte of a request ends the call and the conn
     }
 }
 
-TEST_CASE("C9: after the end everything that can be said is quiet") {
+TEST_CASE("C9: after the end, all operations have no effect") {
     for (const char* version : both_eras) {
         client_options options;
         options.roots.emplace();
@@ -199,7 +200,7 @@ TEST_CASE("C9: after the end everything that can be said is quiet") {
     }
 }
 
-TEST_CASE("C10: what stands after the last newline is served if it is a whole message, else dropped") {
+TEST_CASE("C10: an incomplete last line is processed if it is a whole message, else dropped") {
     for (bool whole : {true, false}) {
         client_with_forms c;
         outcome_of_task& o = c.t->run(c.t->client->call_tool("x"));
@@ -212,7 +213,7 @@ TEST_CASE("C10: what stands after the last newline is served if it is a whole me
     }
 }
 
-TEST_CASE("C11: a server that takes no byte for write_stall is gone") {
+TEST_CASE("C11: a server that reads no byte for write_stall is disconnected") {
     client_with_forms c;
     c.t->wire().stall();
     call_options patient(10min);
@@ -224,7 +225,7 @@ TEST_CASE("C11: a server that takes no byte for write_stall is gone") {
     CHECK(c.ends.size() == 1);
 }
 
-TEST_CASE("C12, G1: any two ends of a connection are one end") {
+TEST_CASE("C12, G1: two failures of a connection are reported as one") {
     using ender = std::function<void(client_with_forms&)>;
     const std::vector<ender> ends = {
         [](client_with_forms& c) { c.t->wire().eof(); },
@@ -253,7 +254,7 @@ TEST_CASE("C12, G1: any two ends of a connection are one end") {
     }
 }
 
-TEST_CASE("G1: closing often, at once, before connecting and after the end is as good as once") {
+TEST_CASE("G1: close() is idempotent: repeated, concurrent, before connecting and after the end") {
     for (const char* version : both_eras) {
         std::size_t ends = 0;
         client_options options;
@@ -278,7 +279,7 @@ TEST_CASE("G1: closing often, at once, before connecting and after the end is as
     }
 }
 
-TEST_CASE("G1: whoever closes while something behind the connection is still going waits for it, all of them") {
+TEST_CASE("G1: concurrent close() calls all wait until everything behind the connection has ended") {
     client_under_test t;
     auto slow = make_slow(t);
     slow->slow_to_go = true;
@@ -299,7 +300,7 @@ TEST_CASE("G1: whoever closes while something behind the connection is still goi
 }
 
 TEST_CASE(
-    "G2: the order of a close: calls and handlers end, what is queued leaves, then the end is told, then close "
+    "G2: the order of a close: calls and handlers end, queued output is written, on_disconnected runs, close "
     "returns") {
     std::vector<std::string> order;
     gate dialog;
@@ -349,7 +350,7 @@ TEST_CASE(
     CHECK(order[2] == "told");
 }
 
-TEST_CASE("G2: last writes that nobody takes are given up after final_write") {
+TEST_CASE("G2: final writes that the server does not read are dropped after final_write") {
     client_under_test t;
     t.connect("2025-11-25");
     t.wire().stall();
@@ -361,7 +362,7 @@ TEST_CASE("G2: last writes that nobody takes are given up after final_write") {
     CHECK(o.text == "done");
 }
 
-TEST_CASE("G3: closing inside any callback neither waits for itself nor ends twice") {
+TEST_CASE("G3: close() inside any callback neither deadlocks nor ends twice") {
     for_each_callback([](const std::string& version, const std::string& name) {
         INFO(version << " " << name);
         callback_options c;
@@ -383,7 +384,8 @@ TEST_CASE("G3: closing inside any callback neither waits for itself nor ends twi
 }
 
 TEST_CASE(
-    "G3, F6: a handler that waits for its own client to close is told so, or cancelled, but does not wait for ever") {
+    "G3, F6: a handler that waits for its own client to close gets an error or is cancelled, but does not "
+    "wait forever") {
     for (bool modern : {true, false}) {
         client_under_test* at = nullptr;
         bool ended = false;
@@ -410,7 +412,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("G4: a client that is destroyed inside any of its callbacks ends like one that is closed") {
+TEST_CASE("G4: a client that is destroyed inside any of its callbacks ends like a closed one") {
     for_each_callback([](const std::string& version, const std::string& name) {
         INFO(version << " " << name);
         callback_options c;
@@ -427,8 +429,7 @@ TEST_CASE("G4: a client that is destroyed inside any of its callbacks ends like 
     });
 }
 
-TEST_CASE(
-    "G4: a client that is destroyed without close, with calls, questions and subscriptions open, leaves nothing") {
+TEST_CASE("G4: a client that is destroyed without close, with calls, requests and subscriptions open, leaks nothing") {
     for (const char* version : both_eras) {
         gate dialog;
         client_options options;
@@ -457,7 +458,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("G4: a client whose loop ends before its own end could run leaves nothing behind") {
+TEST_CASE("G4: a client whose loop ends before its cleanup could run leaks nothing") {
     for (const char* version : both_eras) {
         for (bool loop_first : {false, true}) {
             CAPTURE(loop_first);
@@ -475,7 +476,7 @@ TEST_CASE("G4: a client whose loop ends before its own end could run leaves noth
     }
 }
 
-TEST_CASE("G4: a client that is destroyed while it connects, at every point of that") {
+TEST_CASE("G4: a client can be destroyed at every point of connecting") {
     for (int when = 0; when < 4; ++when) {
         INFO(when);
         client_under_test t;
@@ -496,7 +497,7 @@ TEST_CASE("G4: a client that is destroyed while it connects, at every point of t
     }
 }
 
-TEST_CASE("G1: a call or a close while somebody closes an attempt to connect does not undo the close") {
+TEST_CASE("G1: a call or a close during the close of a connection attempt does not undo the close") {
     client_options options;
     options.restart.attempts = 5;
     client_under_test t(options);
@@ -516,7 +517,9 @@ TEST_CASE("G1: a call or a close while somebody closes an attempt to connect doe
     CHECK(slow->attempts == 2);
 }
 
-TEST_CASE("G8: without a policy a lost connection stays lost until connect; with one the next call restarts it") {
+TEST_CASE(
+    "G8: without a restart policy a lost connection stays lost until connect; with one the next call restarts"
+    " it") {
     for (const char* version : both_eras) {
         for (bool restarts : {false, true}) {
             std::vector<bool> will;
@@ -549,7 +552,7 @@ TEST_CASE("G8: without a policy a lost connection stays lost until connect; with
     }
 }
 
-TEST_CASE("G8: the end of a connection is told although another one is there already") {
+TEST_CASE("G8: the end of a connection is reported even if a new one is already open") {
     std::size_t ends = 0;
     client_options options;
     options.on_disconnected = [&](const disconnection&) { ++ends; };
@@ -570,7 +573,7 @@ TEST_CASE("G8: the end of a connection is told although another one is there alr
     CHECK(o.text == "on the new one");
 }
 
-TEST_CASE("G9: when nobody is there connecting fails with the reason, and can be tried again") {
+TEST_CASE("G9: if the server is unreachable, connecting fails with the reason and can be retried") {
     client_under_test t;
     t.connector->refusal = "no such file";
     for (int i = 0; i < 3; ++i) {
@@ -584,7 +587,7 @@ TEST_CASE("G9: when nobody is there connecting fails with the reason, and can be
     CHECK(t.client->connected());
 }
 
-TEST_CASE("G1, C12: under a shuffled loop calls, closes, ends and answers in any order settle everything once") {
+TEST_CASE("G1, C12: under a shuffled loop, calls, closes, ends and responses in any order end once") {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         INFO(seed);
         auto shuffled = std::make_shared<manual_loop>(seed);

@@ -1,6 +1,6 @@
 // Questions to the user: forms and URLs, asked by a request of the server's or in a round.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 
@@ -35,7 +35,9 @@ client_options answering(form_answer with) {
 
 }  // namespace
 
-TEST_CASE("ELI-01: the ways to ask a user are declared, in the handshake or with every request, and no others") {
+TEST_CASE(
+    "ELI-01: the supported elicitation modes are declared, in the handshake or with every request, and no "
+    "others") {
     auto on_form = [](form_question) -> task<form_answer> { co_return form_answer(elicit_action::decline); };
     auto on_url = [](url_question) -> task<elicit_action> { co_return elicit_action::decline; };
     struct kind {
@@ -71,7 +73,7 @@ TEST_CASE("ELI-01: the ways to ask a user are declared, in the handshake or with
     }
 }
 
-TEST_CASE("ELI-03: a question without a mode is a form") {
+TEST_CASE("ELI-03: an elicitation without a mode is a form") {
     for (const std::string& revision : revisions_from("2025-11-25")) {
         for (const char* mode : {"", "form"}) {
             client_under_test t(answering(form_answer(json::object({{"n", 1}}))));
@@ -82,7 +84,7 @@ TEST_CASE("ELI-03: a question without a mode is a form") {
     }
 }
 
-TEST_CASE("ELI-04: a mode that was not declared, or does not exist, is refused with -32602") {
+TEST_CASE("ELI-04: an undeclared or unknown mode is rejected with -32602") {
     client_under_test forms(answering(form_answer(elicit_action::accept)));
     forms.connect("2025-11-25");
     CHECK(ask_client(forms, "2025-11-25", "elicitation/create", web_page("2025-11-25"))["error"]["code"].if_int() ==
@@ -96,9 +98,7 @@ TEST_CASE("ELI-04: a mode that was not declared, or does not exist, is refused w
     CHECK(ask_client(urls, "2025-11-25", "elicitation/create", form("{}"))["error"]["code"].if_int() == -32602);
 }
 
-TEST_CASE(
-    "ELI-06: the handler knows which server asks, and can decline and cancel; what it then said of the form is not "
-    "sent") {
+TEST_CASE("ELI-06: the handler knows which server asks, and can decline and cancel; form values are then not sent") {
     for (const std::string& revision : revisions_from(first_revision)) {
         for (auto [action, word] :
              {std::pair(elicit_action::decline, "decline"), std::pair(elicit_action::cancel, "cancel")}) {
@@ -130,7 +130,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "ELI-07, ELI-08: a URL is handed over as it is, whole, and nothing is opened or fetched before the user has "
+    "ELI-07, ELI-08: a URL is passed on unchanged, and nothing is opened or fetched before the user has "
     "agreed") {
     for (const std::string& revision : revisions_from("2025-11-25")) {
         event agreed;
@@ -153,7 +153,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("ELI-16: of URL questions that are complete the program hears once, of unknown ones never") {
+TEST_CASE("ELI-16: completion of a URL elicitation is reported once, of unknown ones never") {
     std::vector<std::string> complete;
     client_options options;
     options.on_url = [](url_question) -> task<elicit_action> { co_return elicit_action::accept; };
@@ -173,8 +173,8 @@ TEST_CASE("ELI-16: of URL questions that are complete the program hears once, of
 }
 
 TEST_CASE(
-    "ELI-16, ELI-21: -32042 reaches the program with its list, its ids can become complete, and the call can be made "
-    "again") {
+    "ELI-16, ELI-21: -32042 is passed to the program with its list, its ids can become complete, and the call"
+    " can be repeated") {
     std::vector<std::string> complete;
     client_options options;
     options.on_elicitation_complete = [&](std::string_view id) { complete.emplace_back(id); };
@@ -195,7 +195,7 @@ TEST_CASE(
     CHECK(again.text == "ok");
 }
 
-TEST_CASE("ELI-18: defaults are filled in, and an answer that does not fit the form is not sent") {
+TEST_CASE("ELI-18: defaults are filled in, and an answer that does not match the form is not sent") {
     for (const std::string& revision : revisions_from(first_revision)) {
         json::value asked = form(R"({"n":{"type":"integer","minimum":1},"ok":{"type":"boolean","default":true}})");
         client_under_test good(answering(form_answer(json::object({{"n", 3}}))));
@@ -212,7 +212,7 @@ TEST_CASE("ELI-18: defaults are filled in, and an answer that does not fit the f
     }
 }
 
-TEST_CASE("D15, ELI-06: a handler that is a plain function answers from a thread of its own, and may block there") {
+TEST_CASE("D15, ELI-06: a handler that is a plain function runs on a thread pool and may block") {
     for (const std::string& revision : older_revisions_from(first_revision)) {
         client_options options;
         options.on_form = [](const asked_by& who, const form_question&) {

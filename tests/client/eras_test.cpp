@@ -1,6 +1,6 @@
 // Which era a server is of, where nothing stands between it and the client (docs/rules/protocol.md, section 1.1, stdio), and how that is remembered.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -19,14 +19,8 @@ json::value other_versions(std::string_view supported) {
     return data;
 }
 
-json::value handshake(std::string_view version) {
-    json::value r = json::parse(R"({"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}})");
-    r.set("protocolVersion", version);
-    return r;
-}
-
 void finish_handshake(client_under_test& t, outcome_of_task& o, std::string_view version = "2025-11-25") {
-    t.answer(t.expect("initialize"), handshake(version));
+    t.answer(t.expect("initialize"), initialize_result(version));
     t.expect("notifications/initialized");
     CHECK(o.text == "done");
     CHECK(t.client->server().protocol_version == version);
@@ -43,8 +37,7 @@ void finish_modern(client_under_test& t, outcome_of_task& o, const json::value& 
 
 }  // namespace
 
-TEST_CASE(
-    "1.1, VER-13: of several versions that a server speaks the common one is taken, and unknown ones are nothing") {
+TEST_CASE("1.1, VER-13: the newest common version of several is selected, and unknown ones are ignored") {
     client_under_test t;
     outcome_of_task& o = t.run(t.client->connect());
     t.answer(t.expect("server/discover"), introduction(R"(["2099-01-01","2026-07-28","2025-11-25"])"));
@@ -54,14 +47,14 @@ TEST_CASE(
     CHECK(t.silent());
 }
 
-TEST_CASE("1.1: a server that introduces itself with older versions only is greeted in the older way") {
+TEST_CASE("1.1: a server that lists only older versions gets an initialize request") {
     client_under_test t;
     outcome_of_task& o = t.run(t.client->connect());
     t.answer(t.expect("server/discover"), introduction(R"(["2025-06-18","2025-11-25"])"));
     finish_handshake(t, o);
 }
 
-TEST_CASE("1.1, VER-13: a server with nothing in common is an error that names what it speaks") {
+TEST_CASE("1.1, VER-13: without a common version, connecting fails with the server's versions in the error") {
     for (const char* versions : {R"(["2099-01-01"])", "[]"}) {
         client_under_test t;
         outcome_of_task& o = t.run(t.client->connect());
@@ -82,8 +75,7 @@ TEST_CASE("1.1, VER-13: a server with nothing in common is an error that names w
     finish_modern(t, again, t.expect("server/discover"));
 }
 
-TEST_CASE(
-    "1.1, VER-04, VER-13: -32022 with a common version is followed by the same question with it, never by initialize") {
+TEST_CASE("1.1, VER-04, VER-13: -32022 with a common version repeats the probe with that version, never initialize") {
     client_under_test t;
     outcome_of_task& o = t.run(t.client->connect());
     t.refuse(t.expect("server/discover"), -32022, "no", other_versions(R"(["2025-11-25","2026-07-28"])"));
@@ -92,7 +84,7 @@ TEST_CASE(
     finish_modern(t, o, second);
 }
 
-TEST_CASE("1.1, VER-04: -32022 twice is an error") {
+TEST_CASE("1.1, VER-04: a second -32022 is an error") {
     client_under_test t;
     outcome_of_task& o = t.run(t.client->connect());
     t.refuse(t.expect("server/discover"), -32022, "no", other_versions(R"(["2026-07-28"])"));
@@ -110,7 +102,7 @@ TEST_CASE("1.1: -32022 with older versions only is followed by initialize") {
     finish_handshake(t, o, "2025-03-26");
 }
 
-TEST_CASE("1.1, VER-04: -32020 and -32021 are of the modern era: the error is told, and initialize is not tried") {
+TEST_CASE("1.1, VER-04: -32020 and -32021 are errors of a modern server, and initialize is not tried") {
     for (int code : {-32020, -32021}) {
         client_under_test t;
         outcome_of_task& o = t.run(t.client->connect());
@@ -125,7 +117,7 @@ TEST_CASE("1.1, VER-04: -32020 and -32021 are of the modern era: the error is to
     }
 }
 
-TEST_CASE("1.1, VER-03: silence means the older era, and what is said later about the question is ignored") {
+TEST_CASE("1.1, VER-03: a probe without a response means an older server, and a late response to it is ignored") {
     for (const std::string& revision : older_revisions) {
         client_options options;
         options.probe_timeout = 3s;
@@ -140,7 +132,7 @@ TEST_CASE("1.1, VER-03: silence means the older era, and what is said later abou
         CHECK(t.silent());  // the question is not cancelled either: an old server would not know what that is about
         t.answer(probe, introduction(R"(["2026-07-28"])"));
         CHECK(!o.done());
-        t.answer(greeting, handshake(revision));
+        t.answer(greeting, initialize_result(revision));
         t.expect("notifications/initialized");
         spoke(revision);
         CHECK(o.text == "done");
@@ -154,7 +146,7 @@ TEST_CASE("1.1, VER-03: silence means the older era, and what is said later abou
     }
 }
 
-TEST_CASE("1.1: while a server is asked for its era, everything but the answer is ignored") {
+TEST_CASE("1.1: during the version probe everything but its response is ignored") {
     client_options options;
     options.roots.emplace();
     client_under_test t(options);
@@ -172,7 +164,7 @@ TEST_CASE("1.1: while a server is asked for its era, everything but the answer i
     finish_handshake(t, o);
 }
 
-TEST_CASE("1.1: an answer to the question that is none of its kind means the older era") {
+TEST_CASE("1.1: an invalid response to the probe means an older server") {
     for (const char* result : {"{}", R"({"supportedVersions":7,"capabilities":{}})", R"({"supportedVersions":[]})"}) {
         client_under_test t;
         outcome_of_task& o = t.run(t.client->connect());
@@ -182,7 +174,7 @@ TEST_CASE("1.1: an answer to the question that is none of its kind means the old
     }
 }
 
-TEST_CASE("1.1: a child that dies of the question is started again and greeted in the older way") {
+TEST_CASE("1.1: a child process that exits on the probe is started again and gets an initialize request") {
     client_under_test t;
     outcome_of_task& o = t.run(t.client->connect());
     t.expect("server/discover");
@@ -194,7 +186,7 @@ TEST_CASE("1.1: a child that dies of the question is started again and greeted i
     CHECK(t.connector->wires[0]->closed());
 }
 
-TEST_CASE("1.1, VER-16: initialize answered with -32022 leads to one more question") {
+TEST_CASE("1.1, VER-16: -32022 in response to initialize causes one more probe") {
     client_under_test t;
     outcome_of_task& o = t.run(t.client->connect());
     t.expect("server/discover");
@@ -203,7 +195,7 @@ TEST_CASE("1.1, VER-16: initialize answered with -32022 leads to one more questi
     finish_modern(t, o, t.expect("server/discover"));
 }
 
-TEST_CASE("1.1: and not to a second") {
+TEST_CASE("1.1: only one more probe follows") {
     client_under_test t;
     outcome_of_task& o = t.run(t.client->connect());
     t.expect("server/discover");
@@ -216,7 +208,7 @@ TEST_CASE("1.1: and not to a second") {
     CHECK(t.silent());
 }
 
-TEST_CASE("VER-16: what was found is used at the next connection, by other clients too") {
+TEST_CASE("VER-16: the detected era is used at the next connection, by other clients too") {
     auto eras = std::make_shared<era_memory>();
     client_options options;
     options.eras = eras;
@@ -232,7 +224,7 @@ TEST_CASE("VER-16: what was found is used at the next connection, by other clien
     CHECK(eras->is_modern("script") == true);
 }
 
-TEST_CASE("1.1, VER-16: a remembered older era that holds no more is forgotten, and the server is asked") {
+TEST_CASE("1.1, VER-16: a remembered older era that is outdated is dropped, and the server is probed") {
     for (int code : {-32022, -32601, -32602}) {
         auto eras = std::make_shared<era_memory>();
         eras->remember("script", false);
@@ -246,7 +238,7 @@ TEST_CASE("1.1, VER-16: a remembered older era that holds no more is forgotten, 
     }
 }
 
-TEST_CASE("1.1, VER-16: a remembered modern era that holds no more is found out by the question itself") {
+TEST_CASE("1.1, VER-16: a remembered modern era that is outdated is detected by the probe itself") {
     auto eras = std::make_shared<era_memory>();
     eras->remember("script", true);
     client_options options;
@@ -258,7 +250,7 @@ TEST_CASE("1.1, VER-16: a remembered modern era that holds no more is found out 
     CHECK(eras->is_modern("script") == false);
 }
 
-TEST_CASE("VER-03: no single code means the older era, and a server that introduces itself is not of it") {
+TEST_CASE("VER-03: no single error code means an older server, and a server that supports discovery is modern") {
     for (int code :
          {-32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32019, -32023, -32800, -1, 0, 404}) {
         client_under_test t;

@@ -20,11 +20,11 @@ struct point {
 };
 KEEL_DESCRIBE(point, x, y)
 
-struct offer {
+struct typed_server {
     server s{{.name = "test", .version = "1"}};
     int bumps = 0;
 
-    offer() {
+    typed_server() {
         s.add_tool("bump", "", [this] { return "bumped " + std::to_string(++bumps); }, {.quick = true});
         s.add_tool("mirror", "", [](point p) { return point{.x = p.y, .y = p.x}; }, {.quick = true});
         s.add_tool("lines", "",
@@ -43,7 +43,7 @@ std::string shown(const tool_result& r) { return json::to_string(r.structured.va
 }  // namespace
 
 TEST_CASE("a blocking client calls without arguments, and with a described struct, typed or open") {
-    offer o;
+    typed_server o;
     blocking_client client(o.s);
     client.connect();
     CHECK(client.call_tool<std::string>("bump") == "bumped 1");
@@ -58,8 +58,8 @@ TEST_CASE("a blocking client calls without arguments, and with a described struc
     CHECK(shown(client.call_tool("mirror", json::object({{"x", 5}, {"y", 6}}))) == R"({"x":6,"y":5})");
 }
 
-TEST_CASE("a client in coroutines calls without arguments, and with a described struct, typed or open") {
-    offer o;
+TEST_CASE("an asynchronous client calls without arguments, and with a described struct, typed or open") {
+    typed_server o;
     auto work = [&]() -> task<void> {
         client c(o.s);
         co_await c.connect();
@@ -80,7 +80,7 @@ TEST_CASE("a client in coroutines calls without arguments, and with a described 
 }
 
 TEST_CASE("the first page of a list needs no cursor") {
-    offer o;
+    typed_server o;
     o.s.add_resource({.uri = "test://a", .name = "a"}, [] { return "a"; }, {.quick = true});
     o.s.add_resource_template({.uri_template = "test://{b}", .name = "b"}, [](resource_request) { return "b"; });
     o.s.add_prompt("p", "", [] { return "p"; });
@@ -92,8 +92,8 @@ TEST_CASE("the first page of a list needs no cursor") {
     CHECK(client.list_prompts_page().items.size() == 1);
 }
 
-TEST_CASE("the text of a result is that of its text blocks, as a typed call gives it") {
-    offer o;
+TEST_CASE("the text of a result joins its text blocks, as in a typed call") {
+    typed_server o;
     blocking_client client(o.s);
     client.connect();
     tool_result r = client.call_tool("lines");
@@ -105,7 +105,7 @@ TEST_CASE("the text of a result is that of its text blocks, as a typed call give
     CHECK(r.content[2].is_text());
 }
 
-TEST_CASE("a text says which URL to reach, and nothing else") {
+TEST_CASE("a string is accepted as a URL only") {
     const std::string somewhere = "https://example.com/mcp";
     CHECK(server_target("https://example.com/mcp").describe() == somewhere);
     CHECK(server_target(somewhere).describe() == somewhere);
@@ -125,13 +125,13 @@ TEST_CASE("a text says which URL to reach, and nothing else") {
     }
 }
 
-TEST_CASE("a program to start may be named in place") {
+TEST_CASE("a child process can be named in place") {
     CHECK(blocking_client({.command = "./calculator"}).describe() == "./calculator");
     CHECK(client({.command = "./calculator", .arguments = {"-x"}}).describe() == "./calculator -x");
     CHECK(client(child_process{.command = "./calculator"}, {.probe_timeout = 1s}).describe() == "./calculator");
 }
 
-TEST_CASE("log levels are whole for a client") {
+TEST_CASE("all log levels are available to a client") {
     client_options options;
     options.level = log_level::warning;
     CHECK(name_of(*options.level) == "warning");

@@ -1,6 +1,6 @@
 // The life of a connection of the older revisions, and the bounds of every request.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 
@@ -15,17 +15,11 @@ client_options pinned(const std::string& version) {
     return options;
 }
 
-json::value handshake(std::string_view version) {
-    json::value r = json::parse(R"({"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}})");
-    r.set("protocolVersion", version);
-    return r;
-}
-
 }  // namespace
 
 TEST_CASE(
-    "LIFE-01, LIFE-03, LIFE-07: the handshake offers the newest version, or the pinned one, with capabilities and "
-    "name") {
+    "LIFE-01, LIFE-03, LIFE-07: the handshake offers the newest version, or the pinned one, with capabilities"
+    " and name") {
     for (const std::string& revision : older_revisions) {
         for (bool pin : {false, true}) {
             client_options options = pinned(pin ? revision : "");
@@ -45,7 +39,7 @@ TEST_CASE(
             CHECK(first["params"]["capabilities"]["roots"]["listChanged"].if_bool() == true);
             CHECK(first["params"]["capabilities"]["sampling"].is_object());
             CHECK(t.silent());
-            t.answer(first, handshake(revision));
+            t.answer(first, initialize_result(revision));
             spoke(revision);
             json::value confirmed = t.expect("notifications/initialized");
             CHECK(!confirmed.contains("id"));
@@ -54,7 +48,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("LIFE-03: a handshake that was refused is not confirmed") {
+TEST_CASE("LIFE-03: a rejected handshake is not confirmed") {
     for (const std::string& revision : older_revisions) {
         client_under_test t(pinned(revision));
         outcome_of_task& o = t.run(t.client->connect());
@@ -67,7 +61,7 @@ TEST_CASE("LIFE-03: a handshake that was refused is not confirmed") {
     }
 }
 
-TEST_CASE("LIFE-05: the handshake is not cancelled, whoever gives it up") {
+TEST_CASE("LIFE-05: a handshake is never cancelled with a notification") {
     for (const std::string& revision : older_revisions) {
         client_options options = pinned(revision);
         options.connect_timeout = 2s;
@@ -92,7 +86,7 @@ TEST_CASE("LIFE-05: the handshake is not cancelled, whoever gives it up") {
     }
 }
 
-TEST_CASE("LIFE-06: a server's ping is answered at once, during the handshake and while a handler waits too") {
+TEST_CASE("LIFE-06: a server's ping is answered immediately, also during the handshake and while a handler waits") {
     for (const std::string& revision : older_revisions) {
         event never;
         client_options options = pinned(revision);
@@ -105,7 +99,7 @@ TEST_CASE("LIFE-06: a server's ping is answered at once, during the handshake an
         json::value first = t.expect("initialize");
         t.ask("early", "ping");
         CHECK(json::to_string(t.next()) == R"({"jsonrpc":"2.0","id":"early","result":{}})");
-        t.answer(first, handshake(revision));
+        t.answer(first, initialize_result(revision));
         spoke(revision);
         t.expect("notifications/initialized");
         CHECK(o.text == "done");
@@ -117,13 +111,13 @@ TEST_CASE("LIFE-06: a server's ping is answered at once, during the handshake an
     }
 }
 
-TEST_CASE("LIFE-09: a server that offers what cannot be spoken, or was not pinned, is left") {
+TEST_CASE("LIFE-09: a server that selects an unsupported or different version is disconnected") {
     for (const std::string& revision : older_revisions) {
         for (const std::string& offered : {std::string("1999-12-31"), std::string(modern), std::string(""),
                                            std::string(revision == "2024-11-05" ? "2025-11-25" : "2024-11-05")}) {
             client_under_test t(pinned(revision));
             outcome_of_task& o = t.run(t.client->connect());
-            t.answer(t.expect("initialize"), handshake(offered));
+            t.answer(t.expect("initialize"), initialize_result(offered));
             CHECK(o.kind == error_kind::unavailable);
             CHECK(o.text.find(offered) != std::string::npos);
             CHECK(t.silent());
@@ -134,7 +128,7 @@ TEST_CASE("LIFE-09: a server that offers what cannot be spoken, or was not pinne
     }
 }
 
-TEST_CASE("LIFE-10: calls that are made while the handshake is under way wait for its end") {
+TEST_CASE("LIFE-10: calls made during the handshake wait for its end") {
     for (const std::string& revision : older_revisions) {
         client_under_test t(pinned(revision));
         outcome_of_task& o = t.run(t.client->connect());
@@ -142,7 +136,7 @@ TEST_CASE("LIFE-10: calls that are made while the handshake is under way wait fo
         outcome_of_task& called = t.run(t.client->call_tool("x"));
         outcome_of_task& listed = t.run(t.client->list_tools(), count_of);
         CHECK(t.silent());
-        t.answer(first, handshake(revision));
+        t.answer(first, initialize_result(revision));
         spoke(revision);
         CHECK(o.text == "done");
         t.expect("notifications/initialized");
@@ -154,8 +148,8 @@ TEST_CASE("LIFE-10: calls that are made while the handshake is under way wait fo
 }
 
 TEST_CASE(
-    "LIFE-12, LIFE-13, STD-04: a call without an answer ends in time, the server is told, the answer is "
-    "dropped") {
+    "LIFE-12, LIFE-13, STD-04: a call without a response times out, the server gets a cancel, and a late "
+    "response is dropped") {
     for (const std::string& revision : every_revision) {
         client_options options;
         options.limits.request_idle = 7s;
@@ -179,7 +173,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("LIFE-13: progress keeps a call alive, up to its absolute bound") {
+TEST_CASE("LIFE-13: progress keeps a call alive, up to its absolute limit") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
@@ -202,9 +196,7 @@ TEST_CASE("LIFE-13: progress keeps a call alive, up to its absolute bound") {
     }
 }
 
-TEST_CASE(
-    "LIFE-14: a silent server is asked for a sign of life, and without one the connection is lost, and that is "
-    "logged") {
+TEST_CASE("LIFE-14: a silent server is pinged, and without a response the connection is lost and that is logged") {
     for (const std::string& revision : older_revisions) {
         std::vector<std::string> ends;
         client_options options;
@@ -232,7 +224,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("STD-08: what a child writes to its standard error is heard, and means nothing") {
+TEST_CASE("STD-08: the stderr output of a child process is passed on and has no other effect") {
     for (const std::string& revision : revisions_from("2025-11-25")) {
         std::string heard;
         client_options options;

@@ -1,6 +1,6 @@
 // What a server can make a client keep is bounded, and nothing stays behind (docs/rules/lifecycle.md, J1, J3, J4, F3 to F5, F8).
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 #include "support/gate.hpp"
 
 #include <cstdint>
@@ -16,7 +16,7 @@ json::value sample_for_sampling() {
 
 }  // namespace
 
-TEST_CASE("F8, J4: more questions than a client takes at once are answered with an error; cancels still get through") {
+TEST_CASE("F8, J4: requests beyond the limit are answered with an error; cancels still work") {
     gate dialog;
     client_options options;
     options.limits.max_in_flight = 10;
@@ -48,7 +48,7 @@ TEST_CASE("F8, J4: more questions than a client takes at once are answered with 
     CHECK(answered == 10);
 }
 
-TEST_CASE("J4, B20: questions that are taken back at once do not pile up behind a thread that is busy") {
+TEST_CASE("J4, B20: cancelled requests do not accumulate behind a busy thread") {
     auto busy = std::make_shared<thread_gate>();
     auto runs = std::make_shared<std::atomic<std::size_t>>(0);
     {
@@ -80,7 +80,7 @@ TEST_CASE("J4, B20: questions that are taken back at once do not pile up behind 
     CHECK(*runs == 2);
 }
 
-TEST_CASE("F5: a function that blocks its thread holds up nothing else") {
+TEST_CASE("F5: a handler that blocks its thread delays nothing else") {
     auto busy = std::make_shared<thread_gate>();
     client_options options;
     options.worker_threads = 1;
@@ -104,7 +104,7 @@ TEST_CASE("F5: a function that blocks its thread holds up nothing else") {
     busy->open();
 }
 
-TEST_CASE("F4: a function that never returns is not waited for beyond its grace, and may end whenever it likes") {
+TEST_CASE("F4: a handler that never returns is abandoned after the grace period, and may return later") {
     auto never = std::make_shared<thread_gate>();
     {
         client_options options;
@@ -125,7 +125,7 @@ TEST_CASE("F4: a function that never returns is not waited for beyond its grace,
     never->open();
 }
 
-TEST_CASE("F3: an answer that cannot be expressed is an error, never silence") {
+TEST_CASE("F3: an answer that is not representable as JSON is an error response") {
     client_options options;
     options.on_sampling = [](sampling_request) -> task<sampling_result> {
         co_return sampling_result(content("\xff\xfe"), "m");
@@ -138,7 +138,7 @@ TEST_CASE("F3: an answer that cannot be expressed is an error, never silence") {
     CHECK(m["error"]["code"].if_int() == error_code::internal);
 }
 
-TEST_CASE("J1: a server that asks and does not read is not read any further, and answers are not lost") {
+TEST_CASE("J1: if a server sends requests but does not read, the client stops reading, and no response is lost") {
     client_options options;
     options.limits.out_queue = 10000;
     options.limits.out_queue_soft = 5000;
@@ -156,7 +156,7 @@ TEST_CASE("J1: a server that asks and does not read is not read any further, and
     for (int i = 0; i < 1000; ++i) CHECK(t.next()["id"].if_int() == i);
 }
 
-TEST_CASE("J1: calls to a server that does not read are refused before they fill the memory") {
+TEST_CASE("J1: calls to a server that does not read are rejected before memory grows") {
     for (const char* version : both_eras) {
         client_options options;
         options.limits.out_queue = 100000;
@@ -173,7 +173,7 @@ TEST_CASE("J1: calls to a server that does not read are refused before they fill
     }
 }
 
-TEST_CASE("J3: after calls of every fate the client holds what it held before") {
+TEST_CASE("J3: after calls with every outcome the client holds as much as before") {
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
@@ -200,7 +200,7 @@ TEST_CASE("J3: after calls of every fate the client holds what it held before") 
     }
 }
 
-TEST_CASE("J3: connections that have ended leave nothing behind") {
+TEST_CASE("J3: closed connections leak nothing") {
     for (const char* version : both_eras) {
         client_options options;
         options.mode = std::string_view(version) == "2026-07-28" ? protocol_mode::modern : protocol_mode::legacy;
@@ -218,7 +218,7 @@ TEST_CASE("J3: connections that have ended leave nothing behind") {
     }
 }
 
-TEST_CASE("J4: pages without end, and pages that lead back, come to an end") {
+TEST_CASE("J4: endless and circular pages end with an error") {
     for (const char* version : both_eras) {
         for (bool circle : {true, false}) {
             client_options options;
@@ -241,7 +241,7 @@ TEST_CASE("J4: pages without end, and pages that lead back, come to an end") {
     }
 }
 
-TEST_CASE("J4: a server that goes on asking in rounds comes to an end") {
+TEST_CASE("J4: endless rounds of input requests end with an error") {
     client_options options;
     options.max_rounds = 5;
     options.on_form = [](form_question) -> task<form_answer> { co_return json::object(); };
@@ -265,7 +265,7 @@ TEST_CASE("J4: a server that goes on asking in rounds comes to an end") {
     }
 }
 
-TEST_CASE("J3, J4: elicitations that are never completed do not stay for ever, and do not shut out new ones") {
+TEST_CASE("J3, J4: elicitations that are never completed are dropped in the end, and do not block new ones") {
     std::vector<std::string> complete;
     client_options options;
     options.on_url = [](url_question) -> task<elicit_action> { co_return elicit_action::accept; };

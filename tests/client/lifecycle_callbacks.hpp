@@ -2,7 +2,7 @@
 
 // A client all of whose callbacks do what the test says, and a server that brings about each of them.
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 
 namespace keel::test {
 

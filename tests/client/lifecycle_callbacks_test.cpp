@@ -19,7 +19,7 @@ void check_alive(client_under_test& t, const std::string& version) {
 
 }  // namespace
 
-TEST_CASE("D16, F11: whatever a callback throws is contained, and the client goes on") {
+TEST_CASE("D16, F11: exceptions of callbacks are caught, and the client continues") {
     for (int what = 0; what < 2; ++what) {
         for_each_callback([&](const std::string& version, const std::string& name) {
             INFO(version << " " << name << " " << what);
@@ -40,7 +40,7 @@ TEST_CASE("D16, F11: whatever a callback throws is contained, and the client goe
     }
 }
 
-TEST_CASE("F1, F11, B20: what a handler throws unexpectedly is told without its text, and logged") {
+TEST_CASE("F1, F11, B20: an unexpected exception of a handler becomes an error without its text, and is logged") {
     for (int what = 0; what < 2; ++what) {
         for (const char* name : {"form", "url", "sampling"}) {
             callback_options c;
@@ -60,7 +60,7 @@ TEST_CASE("F1, F11, B20: what a handler throws unexpectedly is told without its 
     }
 }
 
-TEST_CASE("F2, B20: an error that a handler throws on purpose reaches the server as it is") {
+TEST_CASE("F2, B20: an error thrown on purpose by a handler reaches the server unchanged") {
     for (const char* name : {"form", "url", "sampling"}) {
         callback_options c;
         client_under_test t(c.make());
@@ -74,7 +74,7 @@ TEST_CASE("F2, B20: an error that a handler throws on purpose reaches the server
     }
 }
 
-TEST_CASE("D16: what a handler throws in a round fails the call with an error of ours, whatever it was") {
+TEST_CASE("D16: an exception of a handler in a round fails the call") {
     for (int what = 0; what < 2; ++what) {
         callback_options c;
         client_under_test t(c.make());
@@ -90,7 +90,7 @@ TEST_CASE("D16: what a handler throws in a round fails the call with an error of
     }
 }
 
-TEST_CASE("D16: a log that throws is not logged") {
+TEST_CASE("D16: an exception of the log callback is ignored") {
     for (int what = 0; what < 2; ++what) {
         std::size_t called = 0;
         client_under_test t;
@@ -108,7 +108,7 @@ TEST_CASE("D16: a log that throws is not logged") {
     }
 }
 
-TEST_CASE("D16: a progress callback may give up its own call") {
+TEST_CASE("D16: a progress callback may cancel its own call") {
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
@@ -124,7 +124,7 @@ TEST_CASE("D16: a progress callback may give up its own call") {
     }
 }
 
-TEST_CASE("F9, D16: notifications are handled in the order in which they came, also after one that throws") {
+TEST_CASE("F9, D16: notifications are handled in order, also after a callback that throws") {
     std::vector<std::string> seen;
     client_options options;
     options.on_notification = [&](std::string_view method, const json::value&) {

@@ -1,11 +1,11 @@
 // Requests that a client sends: each ends exactly once, whatever its server does (docs/rules/lifecycle.md, D).
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 
 using namespace keel;
 using namespace keel::test;
 
-TEST_CASE("D1: however the connection ends, a hundred calls end once, with the cause, before the callback is told") {
+TEST_CASE("D1: however the connection ends, a hundred calls end once, with the cause, before on_disconnected runs") {
     for (const char* version : both_eras) {
         for (int how = 0; how < 4; ++how) {
             std::vector<outcome_of_task*> calls;
@@ -39,7 +39,7 @@ TEST_CASE("D1: however the connection ends, a hundred calls end once, with the c
     }
 }
 
-TEST_CASE("D1: a call that is made anew where another has failed is refused at once") {
+TEST_CASE("D1: a call made while another one fails is rejected immediately") {
     client_under_test t;
     t.connect("2025-11-25");
     auto twice = [&]() -> task<std::string> {
@@ -64,7 +64,7 @@ TEST_CASE("D1: a call that is made anew where another has failed is refused at o
     CHECK(t.silent());
 }
 
-TEST_CASE("D3: before connecting and after closing every call fails at once and nothing is written") {
+TEST_CASE("D3: before connecting and after closing, every call fails immediately and nothing is written") {
     auto try_all = [](client_under_test& t, std::string_view expected) {
         auto nothing = [](const auto&) { return std::string("answered"); };
         std::vector<outcome_of_task*> all = {
@@ -107,7 +107,7 @@ TEST_CASE("D3: before connecting and after closing every call fails at once and 
     }
 }
 
-TEST_CASE("D6: a call given up before its write has begun leaves nothing on the wire, whoever gives it up") {
+TEST_CASE("D6: a call cancelled before its write has begun sends nothing") {
     for (const char* version : both_eras) {
         for (int how = 0; how < 3; ++how) {
             client_under_test t;
@@ -139,7 +139,8 @@ TEST_CASE("D6: a call given up before its write has begun leaves nothing on the 
 }
 
 TEST_CASE(
-    "D7: a call given up after its write has begun is cancelled with one notification, and a stall delays nobody") {
+    "D7: a call cancelled after its write has begun sends one cancel notification, and a stalled server "
+    "delays nobody") {
     for (const char* version : both_eras) {
         for (bool stalled : {false, true}) {
             client_under_test t;
@@ -171,7 +172,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("D7: a call whose write was cut short is completed on the wire, and then cancelled") {
+TEST_CASE("D7: a call with a partial write is completed and then cancelled") {
     client_under_test t;
     t.connect("2025-11-25");
     t.wire().accept(20);
@@ -184,7 +185,7 @@ TEST_CASE("D7: a call whose write was cut short is completed on the wire, and th
     expect_cancel(t, request);
 }
 
-TEST_CASE("D6: a token that has fired already lets nothing leave") {
+TEST_CASE("D6: a stop token that has already fired prevents the request") {
     client_under_test t;
     t.connect();
     std::stop_source stop;
@@ -196,7 +197,7 @@ TEST_CASE("D6: a token that has fired already lets nothing leave") {
     CHECK(t.silent());
 }
 
-TEST_CASE("D8, D9, D14: answers that come too late, answers to nothing and progress of nothing disturb nobody") {
+TEST_CASE("D8, D9, D14: late responses, unknown responses and unknown progress are ignored") {
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
@@ -226,7 +227,7 @@ TEST_CASE("D8, D9, D14: answers that come too late, answers to nothing and progr
     }
 }
 
-TEST_CASE("D10: a response that is none fails its call at once, and nothing else") {
+TEST_CASE("D10: an invalid response fails its call only") {
     const char* shapes[] = {
         R"("result":{},"error":{"code":1,"message":"x"})",
         R"("x":1)",
@@ -258,7 +259,7 @@ TEST_CASE("D10: a response that is none fails its call at once, and nothing else
     }
 }
 
-TEST_CASE("D11: an error without an id is reported once and fails nobody") {
+TEST_CASE("D11: an error without an id is reported once and fails no call") {
     for (const char* version : both_eras) {
         for (const char* id : {"", R"("id":null,)"}) {
             client_under_test t;
@@ -277,7 +278,7 @@ TEST_CASE("D11: an error without an id is reported once and fails nobody") {
     }
 }
 
-TEST_CASE("D13: progress and answer in one read: the callbacks come first, in order") {
+TEST_CASE("D13: progress and response in one read: the callbacks run first, in order") {
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
@@ -304,7 +305,7 @@ TEST_CASE("D13: progress and answer in one read: the callbacks come first, in or
     }
 }
 
-TEST_CASE("D17: whether the answer or the caller was first decides, and the other is discarded") {
+TEST_CASE("D17: of a response and a cancellation, the first counts and the other is discarded") {
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
@@ -328,7 +329,7 @@ TEST_CASE("D17: whether the answer or the caller was first decides, and the othe
     }
 }
 
-TEST_CASE("A5: an id of ours that comes back as its text is ours, in its canonical form only") {
+TEST_CASE("A5: an id that is returned as text is accepted in its canonical form only") {
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);

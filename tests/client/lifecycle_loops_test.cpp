@@ -30,7 +30,7 @@ using namespace keel::test;
 
 namespace {
 
-std::string text_of(std::exception_ptr failure) {
+std::string error_text(std::exception_ptr failure) {
     if (!failure) return "done";
     try {
         std::rethrow_exception(failure);
@@ -51,7 +51,7 @@ struct started {
     started(loop& l, task<T> work) : line(l) {
         detail::start(line, std::move(work), [this](detail::outcome<T> o) {
             ++times;
-            text = text_of(o.index() == 0 ? std::get<0>(o) : nullptr);
+            text = error_text(o.index() == 0 ? std::get<0>(o) : nullptr);
         });
     }
 };
@@ -97,7 +97,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("D1, G4: the loop of a client ends with a call under way: whoever awaits it on another loop learns of it") {
+TEST_CASE("D1, G4: if a client's loop ends during a call, a waiting task on another loop gets an error") {
     auto there = std::make_shared<manual_loop>();
     auto home = std::make_shared<manual_loop>();
     auto connector = std::make_shared<script_connector>(there);
@@ -130,7 +130,7 @@ TEST_CASE("D1, G4: the loop of a client ends with a call under way: whoever awai
 
 #ifdef KEEL_HAVE_ASIO
 
-TEST_CASE("D1, G4: the io_context is destroyed that a call of a client was awaited on: the call is given up") {
+TEST_CASE("D1, G4: if the io_context on which a call is awaited is destroyed, the call is cancelled") {
     for (bool client_first : {false, true}) {
         CAPTURE(client_first);
         silent_pair pair;
@@ -141,7 +141,7 @@ TEST_CASE("D1, G4: the io_context is destroyed that a call of a client was await
             auto busy = boost::asio::make_work_guard(io);
             spawn(io, pair.c->call_tool("wait"), [&](std::exception_ptr e, tool_result) {
                 ++told;
-                text = text_of(e);
+                text = error_text(e);
             });
             while (pair.arrived == 0) io.poll();
             if (client_first) pair.c.reset();  // the answer is on its way, and nobody is there to take it
@@ -153,8 +153,7 @@ TEST_CASE("D1, G4: the io_context is destroyed that a call of a client was await
     }
 }
 
-TEST_CASE(
-    "G4: the io_context is destroyed on which somebody waits for changes: the wait ends, the subscription does not") {
+TEST_CASE("G4: if the io_context of a waiting task is destroyed, the wait ends, but not the subscription") {
     silent_pair pair;
     subscription_request what;
     what.tools = true;
@@ -168,7 +167,7 @@ TEST_CASE(
             std::optional<change> none = co_await changes.next();
             CHECK(!none);
         };
-        spawn(io, next(), [&](std::exception_ptr e) { text = text_of(e); });
+        spawn(io, next(), [&](std::exception_ptr e) { text = error_text(e); });
         io.poll();
     }
     CHECK(text == "cancelled");
@@ -183,7 +182,7 @@ TEST_CASE(
 
 #endif
 
-TEST_CASE("D16, G4: a question for which no thread is to be had fails; its task can be cancelled ever after") {
+TEST_CASE("D16, G4: an elicitation fails if no thread can be created; its task can still be cancelled") {
     auto loop = std::make_shared<manual_loop>();
     async::worker_pool pool(1);
     auto ask = [&]() -> task<int> {
@@ -206,7 +205,7 @@ TEST_CASE("D16, G4: a question for which no thread is to be had fails; its task 
     CHECK(again.text == "done");
 }
 
-TEST_CASE("G4: a name for which no thread is to be had is not looked up; its task can be cancelled ever after") {
+TEST_CASE("G4: a name is not resolved if no thread can be created; its task can still be cancelled") {
     on_epoll loop;
     std::optional<started<std::unique_ptr<connection>>> s;
     {

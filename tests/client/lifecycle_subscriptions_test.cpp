@@ -1,6 +1,6 @@
 // Subscriptions of 2026-07-28 from their beginning to their end, and those of the older revisions at theirs (docs/rules/lifecycle.md, I8 to I12).
 
-#include "client/lifecycle_words.hpp"
+#include "client/lifecycle_messages.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -62,7 +62,7 @@ struct subscriber {
 
 }  // namespace
 
-TEST_CASE("I8: what comes before the acknowledgement is not lost, and what belongs to others is not ours") {
+TEST_CASE("I8: changes before the acknowledgement are not lost, and changes for other subscriptions are ignored") {
     subscriber s;
     s.t.connect("2026-07-28");
     outcome_of_task& o = s.begin(subscriber::tools());
@@ -90,7 +90,7 @@ TEST_CASE("I8: what comes before the acknowledgement is not lost, and what belon
     CHECK(first_waits.text == "tools");
 }
 
-TEST_CASE("I9: a subscription that is dropped is cancelled once, and what still comes for it is nothing") {
+TEST_CASE("I9: a dropped subscription is cancelled once, and later changes for it are ignored") {
     for (bool stopped : {true, false}) {
         subscriber s;
         s.t.connect("2026-07-28");
@@ -107,7 +107,7 @@ TEST_CASE("I9: a subscription that is dropped is cancelled once, and what still 
     }
 }
 
-TEST_CASE("I9, D4: a subscription that is given up, or not acknowledged in time, is cancelled") {
+TEST_CASE("I9, D4: a subscription that is cancelled, or not acknowledged in time, sends a cancel") {
     for (bool in_time : {true, false}) {
         subscriber s;
         s.t.connect("2026-07-28");
@@ -126,7 +126,7 @@ TEST_CASE("I9, D4: a subscription that is given up, or not acknowledged in time,
     }
 }
 
-TEST_CASE("I10: a subscription that the server ends has ended, with the extra cancel or without, in either order") {
+TEST_CASE("I10: a subscription that the server ends has ended, with or without an extra cancel, in either order") {
     for (int how = 0; how < 4; ++how) {
         subscriber s;
         s.t.connect("2026-07-28");
@@ -145,7 +145,7 @@ TEST_CASE("I10: a subscription that the server ends has ended, with the extra ca
     }
 }
 
-TEST_CASE("I11: when the connection drops a subscription is lost, with the reason; when we close it has ended") {
+TEST_CASE("I11: when the connection drops, a subscription is lost with the reason; after close() it has ended") {
     for (const char* version : both_eras) {
         for (bool ours : {false, true}) {
             subscriber s;
@@ -164,7 +164,7 @@ TEST_CASE("I11: when the connection drops a subscription is lost, with the reaso
     }
 }
 
-TEST_CASE("I11, G8: after a restart nothing is subscribed to by itself") {
+TEST_CASE("I11, G8: after a restart nothing is subscribed automatically") {
     client_options options;
     options.restart.attempts = 3;
     subscriber s(options);
@@ -181,7 +181,7 @@ TEST_CASE("I11, G8: after a restart nothing is subscribed to by itself") {
     s.listen();
 }
 
-TEST_CASE("I11: a subscription that is refused, or answered before it was acknowledged, is none") {
+TEST_CASE("I11: a subscription that is rejected, or answered before its acknowledgement, fails") {
     for (bool refused : {true, false}) {
         subscriber s;
         s.t.connect("2026-07-28");
@@ -195,7 +195,7 @@ TEST_CASE("I11: a subscription that is refused, or answered before it was acknow
     }
 }
 
-TEST_CASE("I12, J1: a million changes that nobody takes are kept as a few") {
+TEST_CASE("I12, J1: a million unread changes are stored as a few") {
     subscriber s;
     s.t.connect("2026-07-28");
     subscription_request what;

@@ -85,14 +85,14 @@ struct waiting_threads {
     std::vector<std::thread> threads;
 };
 
-struct name_form {
+struct user_name_form {
     std::string name;
 };
-KEEL_DESCRIBE(name_form, name)
+KEEL_DESCRIBE(user_name_form, name)
 
 }  // namespace
 
-TEST_CASE("G1, D1: many threads close a client on which others wait: every close returns, every call ends once") {
+TEST_CASE("G1, D1: many threads close a client while others wait: every close returns, and every call ends once") {
     for (int round = 0; round < 20; ++round) {
         silent_server s;
         client c(server_target(s.server));
@@ -110,7 +110,7 @@ TEST_CASE("G1, D1: many threads close a client on which others wait: every close
     }
 }
 
-TEST_CASE("G4, D1: a client that is destroyed with calls of other threads waiting ends them all") {
+TEST_CASE("G4, D1: destroying a client ends the calls of other threads") {
     for (int round = 0; round < 20; ++round) {
         silent_server s;
         auto c = std::make_unique<client>(server_target(s.server));
@@ -122,12 +122,11 @@ TEST_CASE("G4, D1: a client that is destroyed with calls of other threads waitin
     }
 }
 
-TEST_CASE(
-    "G4, D1: the thread of a client that is destroyed stays until the calls on it have ended, each with its truth") {
+TEST_CASE("G4, D1: the thread of a destroyed client runs until its calls have ended with their outcomes") {
     for (bool with_token : {false, true}) {
         keel::server server{{.name = "curious", .version = "1"}};
         server.add_tool("ask", "Asks", [](context& ctx) -> task<std::string> {
-            elicited<name_form> who = co_await ctx.elicit<name_form>("who", "Who?");
+            elicited<user_name_form> who = co_await ctx.elicit<user_name_form>("who", "Who?");
             co_return who->name;
         });
         std::atomic<int> asked{0};
@@ -176,7 +175,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("G4: tasks that were made before a client was destroyed, and are awaited meanwhile or later, end") {
+TEST_CASE("G4: tasks created before a client was destroyed end, whether awaited during or after that") {
     for (int round = 0; round < 50; ++round) {
         silent_server s;
         auto c = std::make_unique<client>(server_target(s.server));
@@ -199,8 +198,7 @@ TEST_CASE("G4: tasks that were made before a client was destroyed, and are await
     }
 }
 
-TEST_CASE(
-    "D3, G4: tasks that were made before a client was destroyed and are awaited afterwards say that it is closed") {
+TEST_CASE("D3, G4: tasks created before a client was destroyed and awaited afterwards fail as closed") {
     silent_server s;
     auto c = std::make_unique<client>(server_target(s.server));
     REQUIRE(outcome_of(c->connect()) == "done");
@@ -213,13 +211,12 @@ TEST_CASE(
     CHECK(outcome_of(std::move(ping)) == "connection closed");
 }
 
-TEST_CASE(
-    "B15, D1, G4: a handler that does not end within the grace is left behind; the call it belonged to has ended") {
+TEST_CASE("B15, D1, G4: a handler that exceeds the grace period is abandoned; its call has ended") {
     // Keeps what is left behind, for good.
     static event never;
     server asking{{.name = "asking", .version = "1"}};
     asking.add_tool("greet", "", [](context& ctx) -> task<std::string> {
-        elicited<name_form> who = co_await ctx.elicit<name_form>("who", "Who?");
+        elicited<user_name_form> who = co_await ctx.elicit<user_name_form>("who", "Who?");
         co_return who->name;
     });
     thread_gate asked;
@@ -249,7 +246,7 @@ TEST_CASE(
     CHECK(text == "connection closed");
 }
 
-TEST_CASE("B15, G4: a client with a server in this process waits until the handlers of that have cleaned up") {
+TEST_CASE("B15, G4: a client with a server in this process waits for the cleanup of the server's handlers") {
     std::atomic<bool> begun{false};
     std::atomic<bool> cleaned{false};
     head_count handlers;
@@ -282,7 +279,7 @@ TEST_CASE("B15, G4: a client with a server in this process waits until the handl
     CHECK(text == "connection closed");
 }
 
-TEST_CASE("G3, G4: a client that is destroyed on its own thread, with a call waiting") {
+TEST_CASE("G3, G4: a client can be destroyed on its own thread with a call waiting") {
     for (int round = 0; round < 20; ++round) {
         silent_server s;
         std::promise<void> told;
@@ -299,7 +296,7 @@ TEST_CASE("G3, G4: a client that is destroyed on its own thread, with a call wai
     }
 }
 
-TEST_CASE("D7: a token that is fired on any thread gives the call up") {
+TEST_CASE("D7: a stop token fired on any thread cancels the call") {
     silent_server s;
     client c(server_target(s.server));
     REQUIRE(outcome_of(c.connect()) == "done");
@@ -319,8 +316,7 @@ TEST_CASE("D7: a token that is fired on any thread gives the call up") {
     CHECK(outcome_of(c.call_tool("hello")) == "done");
 }
 
-TEST_CASE(
-    "F4, J3: a function on a thread that ends when nobody waits for it any more does not keep the client's loop") {
+TEST_CASE("F4, J3: a handler that returns after the client is gone does not keep the client's loop alive") {
     async::worker_pool pool(1);
     thread_gate held;
     std::weak_ptr<manual_loop> watched;

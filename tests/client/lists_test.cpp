@@ -1,6 +1,6 @@
 // Lists: all pages, page by page, and servers whose cursors are odd.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -16,19 +16,13 @@ json::value page_of(const std::string& revision, std::string_view tool_name, con
     return r;
 }
 
-std::string names(const std::vector<tool>& tools) {
-    std::string all;
-    for (const tool& each : tools) all += each.name;
-    return all;
-}
-
 }  // namespace
 
-TEST_CASE("PAG-01, PAG-02: cursors go back as they came, and only their absence is the end") {
+TEST_CASE("PAG-01, PAG-02: cursors are sent back unchanged, and only a missing cursor ends the list") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
-        outcome_of_task& o = t.run(t.client->list_tools(), names);
+        outcome_of_task& o = t.run(t.client->list_tools(), joined_names);
         json::value first = t.expect("tools/list");
         CHECK(!first["params"].contains("cursor"));
         t.answer(first, page_of(revision, "a", ""));
@@ -46,7 +40,7 @@ TEST_CASE("PAG-01, PAG-02: cursors go back as they came, and only their absence 
     }
 }
 
-TEST_CASE("PAG-01, PAG-02: page by page, an empty cursor is one, and pages may be of any size") {
+TEST_CASE("PAG-01, PAG-02: page by page, an empty cursor is valid, and pages may have any size") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
@@ -64,37 +58,37 @@ TEST_CASE("PAG-01, PAG-02: page by page, an empty cursor is one, and pages may b
     }
 }
 
-TEST_CASE("PAG-01: pages that lead back to one another, or never end, end the list with an error") {
+TEST_CASE("PAG-01: circular and endless pages end the list with an error") {
     for (const std::string& revision : every_revision) {
         client_options options;
         options.max_pages = 5;
         client_under_test t(options);
         t.connect(revision);
-        outcome_of_task& round = t.run(t.client->list_tools(), names);
+        outcome_of_task& round = t.run(t.client->list_tools(), joined_names);
         t.answer(t.expect("tools/list"), page_of(revision, "a", "x"));
         t.answer(t.expect("tools/list"), page_of(revision, "a", "y"));
         t.answer(t.expect("tools/list"), page_of(revision, "a", "x"));
         CHECK(round.kind == error_kind::bad_message);
         CHECK(t.silent());
-        outcome_of_task& endless = t.run(t.client->list_tools(), names);
+        outcome_of_task& endless = t.run(t.client->list_tools(), joined_names);
         for (int i = 0; i < 5; ++i) t.answer(t.expect("tools/list"), page_of(revision, "a", std::to_string(i)));
         CHECK(endless.kind == error_kind::unavailable);
         CHECK(t.silent());
     }
 }
 
-TEST_CASE("CACHE-10, PAG-03: a cursor that is refused means beginning anew, once") {
+TEST_CASE("CACHE-10, PAG-03: a rejected cursor restarts the list once") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
-        outcome_of_task& o = t.run(t.client->list_tools(), names);
+        outcome_of_task& o = t.run(t.client->list_tools(), joined_names);
         t.answer(t.expect("tools/list"), page_of(revision, "old", "gone"));
         t.refuse(t.expect("tools/list"), -32602, "unknown cursor");
         json::value again = t.expect("tools/list");
         CHECK(!again["params"].contains("cursor"));
         t.answer(again, page_of(revision, "new"));
         CHECK(o.text == "new");
-        outcome_of_task& twice = t.run(t.client->list_tools(), names);
+        outcome_of_task& twice = t.run(t.client->list_tools(), joined_names);
         t.answer(t.expect("tools/list"), page_of(revision, "old", "gone"));
         t.refuse(t.expect("tools/list"), -32602, "unknown cursor");
         t.answer(t.expect("tools/list"), page_of(revision, "old", "gone"));
@@ -104,7 +98,7 @@ TEST_CASE("CACHE-10, PAG-03: a cursor that is refused means beginning anew, once
     }
 }
 
-TEST_CASE("what lists say of icons and annotations is handed on, nothing is fetched or believed") {
+TEST_CASE("icons and annotations in lists are passed on, and nothing is fetched") {
     for (const std::string& revision : revisions_from("2025-03-26")) {
         client_under_test t;
         t.connect(revision);

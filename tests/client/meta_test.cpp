@@ -1,6 +1,6 @@
 // `_meta`: what a caller puts into it, and what a server may put there.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -22,7 +22,7 @@ bool kept_from_the_wire(const std::string& revision, const json::value& meta, st
 
 }  // namespace
 
-TEST_CASE("META-01: keys outside the grammar are not sent, good ones are") {
+TEST_CASE("META-01: invalid _meta keys are not sent, valid ones are") {
     for (const std::string& revision : revisions_from("2025-06-18")) {
         for (const char* key : {"-x", "x-", "a b", "com.example/x/y", "1com/x", ".x", "com.-a/x", "\xC3\xA9"}) {
             json::value meta;
@@ -45,7 +45,7 @@ TEST_CASE("META-01: keys outside the grammar are not sent, good ones are") {
     }
 }
 
-TEST_CASE("META-02: whatever a server writes at reserved keys, results are read") {
+TEST_CASE("META-02: results are read whatever a server writes at reserved keys") {
     for (const std::string& revision : revisions_from("2025-06-18")) {
         for (const char* value : {"null", "7", "[]", R"({"name":[]})", R"("x")", "{}"}) {
             client_under_test t;
@@ -78,7 +78,7 @@ TEST_CASE("META-02: whatever a server writes at reserved keys, results are read"
     }
 }
 
-TEST_CASE("META-03: trace context is sent in the forms of W3C, or not at all") {
+TEST_CASE("META-03: trace context is sent only in the W3C format") {
     constexpr const char* parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     client_under_test t;
     t.connect(modern);

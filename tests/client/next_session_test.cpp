@@ -1,7 +1,7 @@
 // One session after the other: what was known of the first is not believed of the second, and one that is gone again is not used.
 
 #include "client/lifecycle_slow_link.hpp"
-#include "web_client.hpp"
+#include "http_client_under_test.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -9,12 +9,6 @@ using namespace keel::test;
 namespace {
 
 bool knows(const keel::client& c, std::string_view tool) { return client_access::engine(c)->tools.contains(tool); }
-
-std::string names(const std::vector<tool>& tools) {
-    std::string all;
-    for (const tool& each : tools) all += each.name;
-    return all;
-}
 
 json::value tools_named(std::string_view revision, std::string_view name) {
     json::value r = result_in(revision, R"({"ttlMs":100000})");
@@ -73,13 +67,13 @@ private:
 
 }  // namespace
 
-TEST_CASE("G8, CACHE-07: what one server has said is not used for the next, though the end of the first comes later") {
+TEST_CASE("G8, CACHE-07: cached results of one server are not used for the next, even if the first ends later") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         auto slow = make_slow(t);
         slow->slow_to_go = true;
         t.connect(revision);
-        outcome_of_task& first = t.run(t.client->list_tools(), names);
+        outcome_of_task& first = t.run(t.client->list_tools(), joined_names);
         t.answer(t.expect("tools/list"), tools_named(revision, "a"));
         CHECK(first.text == "a");
         CHECK(knows(*t.client, "a"));
@@ -88,19 +82,19 @@ TEST_CASE("G8, CACHE-07: what one server has said is not used for the next, thou
         slow->slow_to_go = false;
         t.connect(revision);
         CHECK(!knows(*t.client, "a"));
-        outcome_of_task& second = t.run(t.client->list_tools(), names);
+        outcome_of_task& second = t.run(t.client->list_tools(), joined_names);
         t.answer(t.expect("tools/list"), tools_named(revision, "b"));
         CHECK(second.text == "b");
         // And what the second has said is not forgotten with the first.
         t.loop->post([&] { slow->go->set(); });
         t.loop->run();
         CHECK(knows(*t.client, "b"));
-        if (revision == modern) CHECK(t.run(t.client->list_tools(), names).text == "b");
+        if (revision == modern) CHECK(t.run(t.client->list_tools(), joined_names).text == "b");
         CHECK(t.silent());
     }
 }
 
-TEST_CASE("D3, G1: whoever waited for a connection which is closed before it can be used is told so") {
+TEST_CASE("D3, G1: a task that waits for a connection that is closed before use gets an error") {
     for (const std::string& revision : every_revision) {
         for (bool subscribes : {false, true}) {
             client_under_test t;
@@ -129,7 +123,7 @@ TEST_CASE("D3, G1: whoever waited for a connection which is closed before it can
     }
 }
 
-TEST_CASE("D18: in a new session nothing is left of what was known of the tools") {
+TEST_CASE("D18: in a new session the known tools are dropped") {
     older_web w;
     std::string& listed = w.t.list();
     w.serve();
@@ -144,7 +138,8 @@ TEST_CASE("D18: in a new session nothing is left of what was known of the tools"
 }
 
 TEST_CASE(
-    "D18, LHTTP-11: a server that forgets every session it gives is not asked for ever, but by the next call again") {
+    "D18, LHTTP-11: a server that rejects every session it creates is not retried forever, but by the next "
+    "call") {
     older_web w;
     w.forgets = true;
     for (std::size_t calls = 1; calls <= 3; ++calls) {
@@ -160,7 +155,7 @@ TEST_CASE(
     CHECK(call == "ok");
 }
 
-TEST_CASE("I10, SUB-05: over HTTP too, a listen that the server ends by a cancel has ended, and its stream is closed") {
+TEST_CASE("I10, SUB-05: over HTTP too, a listen request that the server cancels has ended, and its stream is closed") {
     web_client t;
     subscription held;
     subscription_request what;

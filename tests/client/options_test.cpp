@@ -1,6 +1,6 @@
 // The options of what is more than one call: connecting, subscribing, the level of log messages.
 
-#include "web_client.hpp"
+#include "http_client_under_test.hpp"
 
 #include <keel/blocking_client.hpp>
 #include <keel/server.hpp>
@@ -32,7 +32,7 @@ auto subscribed = [](subscription&) { return std::string("subscribed"); };
 
 }  // namespace
 
-TEST_CASE("connecting ends with the time that the caller gives it, and can be tried again") {
+TEST_CASE("connecting ends within the caller's timeout, and can be retried") {
     client_under_test t;
     outcome_of_task& o = t.run(t.client->connect(1s));
     t.expect("server/discover");
@@ -44,7 +44,7 @@ TEST_CASE("connecting ends with the time that the caller gives it, and can be tr
     CHECK(t.connector->wires.size() == 2);
 }
 
-TEST_CASE("a longer time than the client's own does not make it wait longer") {
+TEST_CASE("a timeout longer than connect_timeout does not extend it") {
     client_options options;
     options.connect_timeout = 1s;
     options.mode = protocol_mode::modern;
@@ -55,7 +55,7 @@ TEST_CASE("a longer time than the client's own does not make it wait longer") {
     CHECK(o.kind == error_kind::timed_out);
 }
 
-TEST_CASE("who gives up connecting by a token hears of it as of any call, and whoever waits with him is connected") {
+TEST_CASE("cancelling a connect with a stop token throws as for any call, and concurrent callers still connect") {
     client_under_test t;
     std::stop_source stop;
     outcome_of_task& mine = t.run(t.client->connect(stop.get_token()));
@@ -70,7 +70,7 @@ TEST_CASE("who gives up connecting by a token hears of it as of any call, and wh
     CHECK(t.client->connected());
 }
 
-TEST_CASE("a token that has fired before starts nothing") {
+TEST_CASE("a stop token that has already fired starts nothing") {
     client_under_test t;
     std::stop_source stop;
     stop.request_stop();
@@ -78,7 +78,7 @@ TEST_CASE("a token that has fired before starts nothing") {
     CHECK(t.connector->wires.empty());
 }
 
-TEST_CASE("D12: a level is asked for within the time, and with the metadata, of its options") {
+TEST_CASE("D12: logging/setLevel uses the timeout and metadata of its options") {
     client_under_test t;
     t.connect("2025-11-25");
     call_options how = with_meta();
@@ -99,7 +99,7 @@ TEST_CASE("D12: a level is asked for within the time, and with the metadata, of 
     t.expect("notifications/cancelled");
 }
 
-TEST_CASE("D12: a subscription of 2026-07-28 is agreed on within the time, and with the metadata, of its options") {
+TEST_CASE("D12: a subscription of 2026-07-28 uses the timeout and metadata of its options") {
     client_under_test t;
     t.connect(modern);
     call_options how = with_meta();
@@ -126,7 +126,7 @@ TEST_CASE("D12: a subscription of 2026-07-28 is agreed on within the time, and w
     CHECK(t.silent());
 }
 
-TEST_CASE("D12: before 2026-07-28 the time in all is that of all the requests of a subscription") {
+TEST_CASE("D12: before 2026-07-28 the total timeout covers all requests of a subscription") {
     client_under_test t;
     t.connect("2025-11-25");
     call_options how = with_meta();
@@ -148,7 +148,7 @@ TEST_CASE("D12: before 2026-07-28 the time in all is that of all the requests of
     CHECK(given_back["params"]["uri"].if_string() == "a:b");
 }
 
-TEST_CASE("over HTTP the headers of a subscription go with its request") {
+TEST_CASE("over HTTP the headers of a subscription are sent with its request") {
     web_client t;
     call_options how;
     how.headers.emplace_back("X-Who", "me");

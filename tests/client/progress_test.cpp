@@ -1,6 +1,6 @@
 // Progress, cancellation and log messages.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 
@@ -24,7 +24,7 @@ json::value sampling() {
 
 }  // namespace
 
-TEST_CASE("PROG-01: every request that is open has a progress token of its own, an integer") {
+TEST_CASE("PROG-01: every open request has its own progress token, an integer") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
@@ -41,7 +41,7 @@ TEST_CASE("PROG-01: every request that is open has a progress token of its own, 
     }
 }
 
-TEST_CASE("PROG-02: reports reach the call they are for, in order, and only while it is open") {
+TEST_CASE("PROG-02: progress reaches its call, in order, and only while the call is open") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
@@ -78,7 +78,7 @@ TEST_CASE("PROG-02: reports reach the call they are for, in order, and only whil
     }
 }
 
-TEST_CASE("G3, G4: a progress callback that ends its own call, in whatever way, is there until it returns") {
+TEST_CASE("G3, G4: a progress callback that ends its own call stays valid until it returns") {
     for (const std::string& revision : every_revision) {
         for (const char* how_it_ends : {"given up", "closed", "destroyed"}) {
             CAPTURE(revision);
@@ -117,7 +117,7 @@ TEST_CASE("G3, G4: a progress callback that ends its own call, in whatever way, 
     }
 }
 
-TEST_CASE("PROG-02: the client sends no progress of its own, asked for or not") {
+TEST_CASE("PROG-02: the client sends no progress of its own") {
     for (const std::string& revision : older_revisions) {
         event gate;
         client_options options;
@@ -137,7 +137,7 @@ TEST_CASE("PROG-02: the client sends no progress of its own, asked for or not") 
     }
 }
 
-TEST_CASE("CAN-01, STD-04: only what is open is cancelled, by its id, once") {
+TEST_CASE("CAN-01, STD-04: only open requests are cancelled, by their id, once") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
@@ -157,7 +157,7 @@ TEST_CASE("CAN-01, STD-04: only what is open is cancelled, by its id, once") {
     }
 }
 
-TEST_CASE("CAN-02, CAN-05: answers, errors and progress that cross a cancellation are nothing") {
+TEST_CASE("CAN-02, CAN-05: responses, errors and progress after a cancellation are ignored") {
     for (const std::string& revision : every_revision) {
         for (bool error : {false, true}) {
             client_under_test t;
@@ -186,7 +186,7 @@ TEST_CASE("CAN-02, CAN-05: answers, errors and progress that cross a cancellatio
     }
 }
 
-TEST_CASE("CAN-04, CAN-02: a question that the server takes back is stopped and not answered") {
+TEST_CASE("CAN-04, CAN-02: a request that the server cancels is stopped and not answered") {
     for (const std::string& revision : older_revisions) {
         event never;
         int running = 0;
@@ -219,7 +219,7 @@ TEST_CASE("CAN-04, CAN-02: a question that the server takes back is stopped and 
     }
 }
 
-TEST_CASE("CAN-01, CAN-04: in 2026-07-28 a server may cancel a listen and nothing else") {
+TEST_CASE("CAN-01, CAN-04: in 2026-07-28 a server may cancel only a listen request") {
     client_under_test t;
     t.connect(modern);
     outcome_of_task& o = t.run(t.client->call_tool("x"));
@@ -230,7 +230,7 @@ TEST_CASE("CAN-01, CAN-04: in 2026-07-28 a server may cancel a listen and nothin
     CHECK(o.text == "ok");
 }
 
-TEST_CASE("LOG-01, LOG-02: log messages are asked for in the way of the revision, and heard") {
+TEST_CASE("LOG-01, LOG-02: log messages are requested as the revision requires, and delivered") {
     for (const std::string& revision : every_revision) {
         std::string heard;
         client_options options;

@@ -1,7 +1,7 @@
 // Connecting and restarting when several want it, some give up, and the end of the last connection is still under way.
 
 #include "lifecycle_slow_link.hpp"
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 
@@ -29,7 +29,9 @@ void answer_next(client_under_test& t) { t.answer(t.expect("tools/call"), text_r
 
 }  // namespace
 
-TEST_CASE("G8, B15: a connection whose handlers still clean up is not connected: connect and restart make a new one") {
+TEST_CASE(
+    "G8, B15: a connection whose handlers are still cleaning up is not connected: connect and restart open a "
+    "new one") {
     for (bool by_hand : {true, false}) {
         CAPTURE(by_hand);
         event cleanup;
@@ -66,7 +68,7 @@ TEST_CASE("G8, B15: a connection whose handlers still clean up is not connected:
     }
 }
 
-TEST_CASE("G8: a restart that its caller gives up has not failed") {
+TEST_CASE("G8: a restart that its caller cancels does not count as failed") {
     client_under_test t(with_restarts(1));
     lose(t);
     outcome_of_task& first = t.run(t.client->call_tool("x"));
@@ -82,7 +84,7 @@ TEST_CASE("G8: a restart that its caller gives up has not failed") {
     CHECK(second.text == "ok");
 }
 
-TEST_CASE("G8: whoever waits for a restart takes it over from a caller who gives up") {
+TEST_CASE("G8: a waiting caller takes over a restart that another caller cancels") {
     client_under_test t(with_restarts(1));
     lose(t);
     outcome_of_task& first = t.run(t.client->call_tool("x"));
@@ -97,7 +99,7 @@ TEST_CASE("G8: whoever waits for a restart takes it over from a caller who gives
     CHECK(second.kind == error_kind::closed);
 }
 
-TEST_CASE("G8: calls during the pause before a restart wait for it, and use up no attempt") {
+TEST_CASE("G8: calls during the delay before a restart wait for it, and use up no attempt") {
     client_under_test t(with_restarts(3));
     lose(t);
     t.connector->refusal = "nobody";
@@ -112,7 +114,7 @@ TEST_CASE("G8: calls during the pause before a restart wait for it, and use up n
     for (outcome_of_task* each : calls) CHECK(each->text == "ok");
 }
 
-TEST_CASE("G8: whoever waits for an attempt that fails waits for the next one, and fails with the last") {
+TEST_CASE("G8: a caller that waits for a failing attempt waits for the next one, and fails with the last") {
     for (bool last_works : {true, false}) {
         CAPTURE(last_works);
         client_under_test t(with_restarts(2));
@@ -141,7 +143,7 @@ TEST_CASE("G8: whoever waits for an attempt that fails waits for the next one, a
     }
 }
 
-TEST_CASE("G8: connecting by hand, and any answer, start the count of restarts anew") {
+TEST_CASE("G8: connect() and any response reset the count of restarts") {
     for (bool by_hand : {true, false}) {
         CAPTURE(by_hand);
         std::vector<bool> will;
@@ -171,7 +173,7 @@ TEST_CASE("G8: connecting by hand, and any answer, start the count of restarts a
     }
 }
 
-TEST_CASE("G8: connecting by hand ends the pause before a restart for all who wait") {
+TEST_CASE("G8: connect() ends the delay before a restart for all waiting callers") {
     client_under_test t(with_restarts(3));
     lose(t);
     t.connector->refusal = "nobody";
@@ -186,7 +188,7 @@ TEST_CASE("G8: connecting by hand ends the pause before a restart for all who wa
     CHECK(t.connector->wires.size() == 2);
 }
 
-TEST_CASE("G1: a close ends the pause before a restart for all who wait") {
+TEST_CASE("G1: close() ends the delay before a restart for all waiting callers") {
     client_under_test t(with_restarts(3));
     lose(t);
     t.connector->refusal = "nobody";
@@ -197,7 +199,7 @@ TEST_CASE("G1: a close ends the pause before a restart for all who wait") {
     CHECK(b.kind == error_kind::closed);
 }
 
-TEST_CASE("D1: a connection that is lost is not connected, though what is behind it is still going") {
+TEST_CASE("D1: a lost connection is not connected, even if its child process is still running") {
     client_under_test t;
     auto slow = make_slow(t);
     slow->slow_to_go = true;
@@ -214,7 +216,7 @@ TEST_CASE("D1: a connection that is lost is not connected, though what is behind
     t.loop->run();
 }
 
-TEST_CASE("G1: a connect after a close does not fail with what the close has ended") {
+TEST_CASE("G1: a connect after a close does not fail because of the closed attempt") {
     client_under_test t;
     outcome_of_task& first = t.run(t.client->connect());
     t.expect("server/discover");
@@ -234,7 +236,7 @@ TEST_CASE("G1: a connect after a close does not fail with what the close has end
     CHECK(call.text == "ok");
 }
 
-TEST_CASE("D3: a call that waits for somebody's connect does not connect by itself when that is given up") {
+TEST_CASE("D3: a call that waits for another caller's connect does not connect when that is cancelled") {
     client_under_test t;
     outcome_of_task& connecting = t.run(t.client->connect());
     outcome_of_task& call = t.run(t.client->call_tool("x"));

@@ -1,6 +1,6 @@
 // What tools, resources and prompts give, and what is made of it.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -32,7 +32,7 @@ constexpr const char* number_schema = R"({"type":"object","properties":{"n":{"ty
 
 }  // namespace
 
-TEST_CASE("TOOL-10: what a tool gives is checked against what it has promised") {
+TEST_CASE("TOOL-10: a tool result is validated against the output schema") {
     for (const std::string& revision : revisions_from("2025-06-18")) {
         client_under_test t;
         t.connect(revision);
@@ -47,7 +47,7 @@ TEST_CASE("TOOL-10: what a tool gives is checked against what it has promised") 
     }
 }
 
-TEST_CASE("TOOL-10: revisions without output schemas do not check, and a program may wish not to") {
+TEST_CASE("TOOL-10: results are not validated in revisions without output schemas, or if the program disables it") {
     for (const std::string& revision : every_revision) {
         client_options options;
         options.check_results = revision < "2025-06-18";
@@ -58,7 +58,7 @@ TEST_CASE("TOOL-10: revisions without output schemas do not check, and a program
     }
 }
 
-TEST_CASE("TOOL-14, TOOL-12: a tool that fails gives a result; a call that is refused is an error") {
+TEST_CASE("TOOL-14, TOOL-12: a failing tool returns a result; a rejected call throws an error") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
@@ -72,8 +72,8 @@ TEST_CASE("TOOL-14, TOOL-12: a tool that fails gives a result; a call that is re
 }
 
 TEST_CASE(
-    "SCH-01, SCH-02: schemas without a dialect, or with the one of 2020-12, are used; another is said to be none of "
-    "ours") {
+    "SCH-01, SCH-02: schemas without a dialect or with 2020-12 are used; other dialects are reported as "
+    "unsupported") {
     for (const std::string& revision : revisions_from("2025-11-25")) {
         for (const char* dialect : {"", R"("$schema":"https://json-schema.org/draft/2020-12/schema",)"}) {
             client_under_test t;
@@ -96,7 +96,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "SCH-03, SCH-06, SCH-07: schemas that point elsewhere, or are without measure, are reported and never followed") {
+    "SCH-03, SCH-06, SCH-07: schemas with external references or without limits are reported and never "
+    "resolved") {
     std::string deep = "{}";
     for (int i = 0; i < 200; ++i) deep = R"({"allOf":[)" + deep + "]}";
     for (const std::string& schema :
@@ -115,7 +116,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("SCH-08: schemas reach the program with everything that is in them") {
+TEST_CASE("SCH-08: schemas are passed to the program completely") {
     constexpr const char* schema =
         R"({"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema","$id":"urn:x","$anchor":"a","$defs":{"d":{"$anchor":"b"}},)"
         R"("if":{"required":["a"]},"then":{"required":["b"]},"else":false,"allOf":[{"$ref":"#b"}],"oneOf":[true],"not":{},"x-mine":[1,null,{"y":2.50}],)"
@@ -137,7 +138,7 @@ TEST_CASE("SCH-08: schemas reach the program with everything that is in them") {
     }
 }
 
-TEST_CASE("TOOL-10: structured content is any value in 2026-07-28, and null is one") {
+TEST_CASE("TOOL-10: structured content may be any value in 2026-07-28, including null") {
     client_under_test t;
     t.connect(modern);
     learn(t, modern, R"({"type":["array","null"],"items":{"type":"integer"}})");
@@ -147,7 +148,7 @@ TEST_CASE("TOOL-10: structured content is any value in 2026-07-28, and null is o
     CHECK(call(t, modern, "").kind == error_kind::bad_message);
 }
 
-TEST_CASE("RES-07: -32002 and -32602 are both the error of a resource that is not there") {
+TEST_CASE("RES-07: -32002 and -32602 both mean an unknown resource") {
     for (const std::string& revision : every_revision) {
         for (int code : {-32002, -32602}) {
             client_under_test t;
@@ -160,7 +161,7 @@ TEST_CASE("RES-07: -32002 and -32602 are both the error of a resource that is no
     }
 }
 
-TEST_CASE("COMP-04: what is known of other arguments goes along from 2025-06-18 on, and not before") {
+TEST_CASE("COMP-04: other known arguments are sent with a completion request from 2025-06-18 on") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);

@@ -1,11 +1,11 @@
 // Where a server may work: roots, declared, listed and changed.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
 
-TEST_CASE("ROOT-01, ROOT-04: roots are declared and told where there are any to tell, as they were given") {
+TEST_CASE("ROOT-01, ROOT-04: roots are declared and listed as given, if there are any") {
     for (const std::string& revision : every_revision) {
         client_options options;
         CHECK(declared_first(options, revision, "roots") == "none");
@@ -26,7 +26,7 @@ TEST_CASE("ROOT-01, ROOT-04: roots are declared and told where there are any to 
     }
 }
 
-TEST_CASE("ROOT-01: a root that is not a file: URI is refused") {
+TEST_CASE("ROOT-01: a root that is not a file:// URI is rejected") {
     for (const char* uri : {"https://example.com/", "/home/me", "", "FILE", "file:"}) {
         root r;
         r.uri = uri;
@@ -39,7 +39,9 @@ TEST_CASE("ROOT-01: a root that is not a file: URI is refused") {
     }
 }
 
-TEST_CASE("ROOT-02: a change of roots is told, and the next list has it; in 2026-07-28 there is nobody to tell") {
+TEST_CASE(
+    "ROOT-02: a change of roots sends a notification, and the next list has it; in 2026-07-28 there is no "
+    "notification") {
     for (const std::string& revision : every_revision) {
         client_options options;
         options.roots.emplace();

@@ -1,6 +1,6 @@
 // Rounds of 2026-07-28 that do not go through, and rounds that the program plays itself.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 
@@ -17,7 +17,7 @@ constexpr const char* form_and_roots = R"({"a":{"method":"elicitation/create","p
 
 }  // namespace
 
-TEST_CASE("MRTR-09, SAM-03: a question that was not declared is not answered, and the call is not repeated") {
+TEST_CASE("MRTR-09, SAM-03: an input request for an undeclared feature is not answered, and the call is not retried") {
     for (const char* asked : {one_form, R"({"r":{"method":"roots/list"}})", R"({"x":{"method":"com.example/x"}})",
                               R"({"p":{"method":"ping"}})",
                               R"({"s":{"method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}})"}) {
@@ -31,7 +31,9 @@ TEST_CASE("MRTR-09, SAM-03: a question that was not declared is not answered, an
     }
 }
 
-TEST_CASE("MRTR-09, D16: a handler that throws ends the call, the other questions of the round are called off") {
+TEST_CASE(
+    "MRTR-09, D16: a handler that throws ends the call, and the other input requests of the round are "
+    "cancelled") {
     bool unwound = false;
     event never;
     client_options options;
@@ -64,7 +66,7 @@ TEST_CASE("MRTR-09, D16: a handler that throws ends the call, the other question
     CHECK(t.client->connected());
 }
 
-TEST_CASE("ELI-18: an answer that does not fit its form is not sent") {
+TEST_CASE("ELI-18: an answer that does not match its form is not sent") {
     client_options options;
     options.on_form = [](form_question) -> task<form_answer> { co_return form_answer(json::object({{"n", "seven"}})); };
     client_under_test t(options);
@@ -76,8 +78,7 @@ TEST_CASE("ELI-18: an answer that does not fit its form is not sent") {
     CHECK(t.silent());
 }
 
-TEST_CASE(
-    "CAN-01, STD-04: a call given up between two rounds tells the handler, and cancels nothing that is not open") {
+TEST_CASE("CAN-01, STD-04: cancelling a call between two rounds stops the handler, and cancels no request") {
     for (bool by_token : {false, true}) {
         event never;
         std::stop_token token;
@@ -115,7 +116,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("CAN-01, STD-04: given up in its second round, it is the second request that is cancelled") {
+TEST_CASE("CAN-01, STD-04: cancelling in the second round cancels the second request") {
     client_options options;
     options.roots.emplace();
     client_under_test t(options);
@@ -130,7 +131,7 @@ TEST_CASE("CAN-01, STD-04: given up in its second round, it is the second reques
     CHECK(o.text == "cancelled");
 }
 
-TEST_CASE("D1: a connection that ends while a question is being answered ends the call") {
+TEST_CASE("D1: a connection that ends while an input request is being answered ends the call") {
     event gate;
     client_options options;
     options.on_form = [&](form_question) -> task<form_answer> {
@@ -148,7 +149,9 @@ TEST_CASE("D1: a connection that ends while a question is being answered ends th
     CHECK(o.kind == error_kind::closed);
 }
 
-TEST_CASE("MRTR-09, MRTR-10, MRTR-12, ELI-21: by hand, one round is one request, and its questions are the program's") {
+TEST_CASE(
+    "MRTR-09, MRTR-10, MRTR-12, ELI-21: with request_once, one round is one request, and the program answers "
+    "its input requests") {
     client_options options;
     options.roots.emplace();
     client_under_test t(options);
@@ -184,7 +187,7 @@ TEST_CASE("MRTR-09, MRTR-10, MRTR-12, ELI-21: by hand, one round is one request,
     CHECK((*round.result)["content"].items()[0]["text"].if_string() == "ok");
 }
 
-TEST_CASE("by hand in older revisions there is one round") {
+TEST_CASE("with request_once in older revisions there is one round") {
     for (const std::string& revision : older_revisions) {
         client_under_test t;
         t.connect(revision);
@@ -196,7 +199,7 @@ TEST_CASE("by hand in older revisions there is one round") {
     }
 }
 
-TEST_CASE("D1: a server that asked for patience and goes away is not waited for") {
+TEST_CASE("D1: a retry delay ends when the connection ends") {
     for (int rounds : {1, 4}) {
         client_under_test t;
         t.connect(modern);

@@ -1,6 +1,6 @@
 // A call that is answered with questions (2026-07-28), from its first round to its last.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 
@@ -9,12 +9,12 @@ using namespace keel::test;
 
 namespace {
 
-constexpr const char* form = R"({"method":"elicitation/create","params":{"mode":"form","message":"?",
+constexpr const char* integer_form = R"({"method":"elicitation/create","params":{"mode":"form","message":"?",
     "requestedSchema":{"type":"object","properties":{"n":{"type":"integer"}}}}})";
 
 std::string asking(std::string_view keys) {
     std::string all = "{";
-    for (char key : keys) all += (all.size() > 1 ? ",\"" : "\"") + std::string(1, key) + "\":" + form;
+    for (char key : keys) all += (all.size() > 1 ? ",\"" : "\"") + std::string(1, key) + "\":" + integer_form;
     return all + "}";
 }
 
@@ -47,7 +47,9 @@ client_options with_roots() {
 
 }  // namespace
 
-TEST_CASE("MRTR-09, MRTR-12: all questions are asked at once, and the retry waits for the last answer, with a new id") {
+TEST_CASE(
+    "MRTR-09, MRTR-12: all input requests of a round run concurrently, and the retry waits for the last "
+    "answer, with a new id") {
     desk d;
     client_under_test t(d.options());
     t.connect(modern);
@@ -72,9 +74,7 @@ TEST_CASE("MRTR-09, MRTR-12: all questions are asked at once, and the retry wait
     CHECK(t.silent());
 }
 
-TEST_CASE(
-    "MRTR-10, MRTR-11, BASE-19: the state comes back as it was, whatever is in it, and not at all when there was "
-    "none") {
+TEST_CASE("MRTR-10, MRTR-11, BASE-19: the requestState is returned unchanged, and not at all if there was none") {
     for (const std::string& state :
          {std::string(" "), std::string("{\"a\":1}"), std::string("\"quoted\\"), std::string("a\0b", 3),
           std::string("\n\r\t\x01\x1f\x7f"), std::string("\xE2\x80\xA8\xE2\x80\xA9\xF0\x9F\x98\x80"),
@@ -97,7 +97,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("MRTR-10: an empty state is a state, and so is one that was written with escapes") {
+TEST_CASE("MRTR-10: an empty requestState is valid, and so is one written with escapes") {
     client_under_test t(with_roots());
     t.connect(modern);
     outcome_of_task& o = t.run(t.client->call_tool("x"));
@@ -150,7 +150,7 @@ TEST_CASE("MRTR-13: answers and state of one call are in no other request, nor i
     CHECK(two.text == "2");
 }
 
-TEST_CASE("MRTR-09: prompts and reads have rounds as well, with the parameters they had") {
+TEST_CASE("MRTR-09: prompts and reads have rounds as well, with their original parameters") {
     client_under_test t(with_roots());
     t.connect(modern);
     outcome_of_task& read = t.run(t.client->read_resource("a:b"), count_of);
@@ -171,9 +171,7 @@ TEST_CASE("MRTR-09: prompts and reads have rounds as well, with the parameters t
     CHECK(got.text == "d");
 }
 
-TEST_CASE(
-    "MRTR-10: a server that asks for nothing but patience is asked again a little later, each time with its newest "
-    "state") {
+TEST_CASE("MRTR-10: a result with only a requestState is retried after a delay, each time with the newest state") {
     client_under_test t;
     t.connect(modern);
     outcome_of_task& o = t.run(t.client->call_tool("x"));
@@ -198,7 +196,7 @@ TEST_CASE(
     CHECK(o.text == "ok");
 }
 
-TEST_CASE("MRTR-08: a server that never stops asking is not answered for ever") {
+TEST_CASE("MRTR-08: endless rounds of input requests end with an error") {
     for (unsigned most : {1u, 3u, 10u}) {
         client_options options = with_roots();
         options.max_rounds = most;
@@ -214,7 +212,7 @@ TEST_CASE("MRTR-08: a server that never stops asking is not answered for ever") 
     }
 }
 
-TEST_CASE("MRTR-03: questions that are none, or that nobody can read, are a bad message") {
+TEST_CASE("MRTR-03: invalid or unreadable input requests are a bad message") {
     for (const char* result :
          {R"({"resultType":"input_required"})", R"({"resultType":"input_required","inputRequests":{}})",
           R"({"resultType":"input_required","inputRequests":[]})",

@@ -49,7 +49,7 @@ task<int> count_twice(server& s) {
 
 }  // namespace
 
-TEST_CASE("run gives the value of a task, and throws what the task throws") {
+TEST_CASE("run returns the value of a task, and throws its exception") {
     CHECK(run(seven()) == 7);
     CHECK(*run(boxed()) == 8);
     CHECK_THROWS_AS(run(fail()), std::out_of_range);
@@ -62,7 +62,7 @@ TEST_CASE("run gives the value of a task, and throws what the task throws") {
     CHECK(ran == 1);
 }
 
-TEST_CASE("a client works in a task that is run, and nothing is left of both") {
+TEST_CASE("a client works in a task that is run, and neither leaks") {
     const auto descriptors = test::open_descriptors();
     const auto threads = test::running_threads();
     {
@@ -74,7 +74,7 @@ TEST_CASE("a client works in a task that is run, and nothing is left of both") {
     CHECK(test::running_threads() == threads);
 }
 
-TEST_CASE("tasks side by side run on the loop of run, whose thread is the caller's") {
+TEST_CASE("concurrent tasks run on the loop of run, on the caller's thread") {
     const auto me = std::this_thread::get_id();
     std::string order;
     auto late = [&]() -> task<void> {
@@ -92,7 +92,7 @@ TEST_CASE("tasks side by side run on the loop of run, whose thread is the caller
     CHECK(order == "ab");
 }
 
-TEST_CASE("the loop of run ends with the task: what waits there is dropped unrun") {
+TEST_CASE("the loop of run ends with the task: posted work is dropped") {
     auto witness = std::make_shared<int>(0);
     auto work = [&]() -> task<void> {
         detail::activity& here = co_await detail::this_activity{};
@@ -104,7 +104,7 @@ TEST_CASE("the loop of run ends with the task: what waits there is dropped unrun
     CHECK(*witness == 0);
 }
 
-TEST_CASE("run refuses to hold up a task that it runs") {
+TEST_CASE("run inside a task throws instead of blocking it") {
     auto work = []() -> task<int> {
         co_await keel::yield();
         CHECK_THROWS_AS(run(seven()), std::logic_error);
@@ -114,7 +114,7 @@ TEST_CASE("run refuses to hold up a task that it runs") {
     CHECK(run(seven()) == 7);
 }
 
-TEST_CASE("each thread runs tasks of its own, with a client that they share") {
+TEST_CASE("each thread runs its own tasks with a shared client") {
     counter c;
     client shared(c.s);
     run(shared.connect());

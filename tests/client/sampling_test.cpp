@@ -1,6 +1,6 @@
 // A server that wants the client's model to write something.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -23,7 +23,7 @@ sampling_result hello(const sampling_request&) { return sampling_result(content(
 
 }  // namespace
 
-TEST_CASE("SAM-01: sampling is declared where there is a handler, and tools in it where it knows them") {
+TEST_CASE("SAM-01: sampling is declared if there is a handler, with tools if it supports them") {
     for (const std::string& revision : every_revision) {
         CHECK(declared_first({}, revision, "sampling") == "none");
         CHECK(declared_first(answering(hello), revision, "sampling") == "{}");
@@ -32,7 +32,7 @@ TEST_CASE("SAM-01: sampling is declared where there is a handler, and tools in i
     }
 }
 
-TEST_CASE("SAM-01: a question is answered, in every revision in its form") {
+TEST_CASE("SAM-01: a sampling request is answered in the format of each revision") {
     for (const std::string& revision : every_revision) {
         sampling_request seen;
         client_under_test t(answering([&](const sampling_request& r) {
@@ -53,9 +53,7 @@ TEST_CASE("SAM-01: a question is answered, in every revision in its form") {
     }
 }
 
-TEST_CASE(
-    "SAM-01, LIFE-04: an answer of several blocks, or of kinds that a revision does not know, is sent in the form it "
-    "has") {
+TEST_CASE("SAM-01, LIFE-04: an answer with several blocks, or with kinds unknown to a revision, is sent unchanged") {
     for (const std::string& revision : every_revision) {
         client_under_test t(answering([](const sampling_request&) {
             sampling_result r(content("one"), "m");
@@ -74,7 +72,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("SAM-03: tools that were not declared are an error") {
+TEST_CASE("SAM-03: undeclared tools are an error") {
     for (const std::string& revision : revisions_from("2025-11-25")) {
         for (const char* more : {R"(,"tools":[])", R"(,"toolChoice":{"mode":"auto"})"}) {
             client_under_test t(answering(hello));
@@ -87,7 +85,8 @@ TEST_CASE("SAM-03: tools that were not declared are an error") {
 }
 
 TEST_CASE(
-    "SAM-04, SAM-05, SAM-09: conversations whose tool results are mixed or missing are refused, good ones are not") {
+    "SAM-04, SAM-05, SAM-09: conversations with mixed or missing tool results are rejected, valid ones are "
+    "not") {
     constexpr const char* use =
         R"({"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]})";
     constexpr const char* answer = R"({"type":"tool_result","toolUseId":"1","content":[]})";
@@ -113,7 +112,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("hints reach the handler in their order") {
+TEST_CASE("hints reach the handler in order") {
     for (const std::string& revision : every_revision) {
         std::string seen;
         client_under_test t(answering([&](const sampling_request& r) {
@@ -127,7 +126,7 @@ TEST_CASE("hints reach the handler in their order") {
     }
 }
 
-TEST_CASE("SAM-09: a user who does not want it is told of with -1") {
+TEST_CASE("SAM-09: a sampling request that the user declines is answered with -1") {
     for (const std::string& revision : older_revisions) {
         client_under_test t(answering([](const sampling_request&) -> sampling_result {
             throw keel::error(-1, "User rejected sampling request");
@@ -138,7 +137,7 @@ TEST_CASE("SAM-09: a user who does not want it is told of with -1") {
     }
 }
 
-TEST_CASE("nothing of one question is in the next") {
+TEST_CASE("sampling requests are independent of each other") {
     std::vector<std::size_t> sizes;
     client_under_test t(answering([&](const sampling_request& r) {
         sizes.push_back(r.messages.size());
@@ -149,7 +148,7 @@ TEST_CASE("nothing of one question is in the next") {
     CHECK(sizes == std::vector<std::size_t>{1, 1, 1});
 }
 
-TEST_CASE("SAM-13: the _meta of tool uses and their results is kept, both ways") {
+TEST_CASE("SAM-13: the _meta of tool uses and their results is kept in both directions") {
     for (const std::string& revision : revisions_from("2025-11-25")) {
         std::string seen;
         client_under_test t(answering(

@@ -1,6 +1,6 @@
 // Subscriptions that come to nothing: what cannot be written, what the server ends or refuses.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -19,7 +19,7 @@ subscription_request to(std::vector<std::string> uris) {
 
 }  // namespace
 
-TEST_CASE("J3: a subscription to what is no URI is refused, and leaves nothing behind") {
+TEST_CASE("J3: a subscription with an invalid URI is rejected and leaks nothing") {
     for (const char* version : {"2025-11-25", modern}) {
         CAPTURE(version);
         client_under_test t;
@@ -35,7 +35,9 @@ TEST_CASE("J3: a subscription to what is no URI is refused, and leaves nothing b
     }
 }
 
-TEST_CASE("I10: a listen that the server ends before it has acknowledged it is unavailable, not cancelled") {
+TEST_CASE(
+    "I10: a listen request that the server ends before the acknowledgement fails as unavailable, not as "
+    "cancelled") {
     client_under_test t;
     t.connect(modern);
     subscription_request r;
@@ -47,7 +49,7 @@ TEST_CASE("I10: a listen that the server ends before it has acknowledged it is u
     CHECK(client_access::engine(*t.client)->in_use()->listens.empty());
 }
 
-TEST_CASE("J3: what the server has refused is not unsubscribed from; what it granted, or may have granted, is") {
+TEST_CASE("J3: rejected URIs are not unsubscribed; accepted ones, or possibly accepted ones, are") {
     client_under_test t;
     t.connect("2025-11-25");
     outcome_of_task& refused = subscribe(t, to({"a://granted", "a://refused", "a://never"}));

@@ -1,6 +1,6 @@
 // Hearing of changes, in the ways of both eras.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -43,7 +43,7 @@ std::string shown(const std::optional<change>& c) {
 }
 
 /// A subscription of a client under test, and a wait in it.
-struct listener {
+struct open_listener {
     client_under_test& t;
     subscription what = {};
 
@@ -74,10 +74,10 @@ constexpr const char* all = R"({"toolsListChanged":true,"promptsListChanged":tru
 
 }  // namespace
 
-TEST_CASE("SUB-06: what was asked for is one listen, and what the server agreed to can be compared with it") {
+TEST_CASE("SUB-06: a subscription is one listen request, and the accepted part can be compared with it") {
     client_under_test t;
     t.connect(modern);
-    listener l{t};
+    open_listener l{t};
     outcome_of_task& o = l.subscribe(everything_and({"a:b", "a:c"}));
     json::value listen = t.expect("subscriptions/listen");
     CHECK(
@@ -94,11 +94,11 @@ TEST_CASE("SUB-06: what was asked for is one listen, and what the server agreed 
     CHECK(t.silent());
 }
 
-TEST_CASE("STD-06: of several listens each hears what carries its id, and nobody what carries none or another") {
+TEST_CASE("STD-06: each of several listen requests gets the changes with its id, and no others") {
     client_under_test t;
     t.connect(modern);
-    listener one{t};
-    listener two{t};
+    open_listener one{t};
+    open_listener two{t};
     outcome_of_task& first = one.subscribe(everything_and({}));
     json::value listen_one = t.expect("subscriptions/listen");
     outcome_of_task& second = two.subscribe(everything_and({}));
@@ -125,12 +125,11 @@ TEST_CASE("STD-06: of several listens each hears what carries its id, and nobody
     CHECK(heard_one.text == "a:b/part");
 }
 
-TEST_CASE(
-    "SUB-05, SUB-07: the server's end is an end, told by the result, by a cancellation, or by both in any order") {
+TEST_CASE("SUB-05, SUB-07: the server ends a subscription by the result, a cancel, or both in any order") {
     for (const char* order : {"r", "c", "rc", "cr"}) {
         client_under_test t;
         t.connect(modern);
-        listener l{t};
+        open_listener l{t};
         l.subscribe(everything_and({}));
         json::value listen = t.expect("subscriptions/listen");
         acknowledge(t, listen, all);
@@ -149,12 +148,13 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "STD-07, STD-11: with the connection a subscription is lost; the next call reconnects, and one listens anew") {
+    "STD-07, STD-11: a subscription is lost with the connection; the next call reconnects, and a new "
+    "subscription is needed") {
     client_options options;
     options.restart.attempts = 1;
     client_under_test t(options);
     t.connect(modern);
-    listener l{t};
+    open_listener l{t};
     l.subscribe(everything_and({}));
     json::value listen = t.expect("subscriptions/listen");
     acknowledge(t, listen, all);
@@ -167,7 +167,7 @@ TEST_CASE(
     CHECK(l.what.how_ended() == subscription_end::lost);
     CHECK(l.what.why_lost() != "");
     CHECK(in_flight.kind == error_kind::closed);
-    listener again{t};
+    open_listener again{t};
     outcome_of_task& o = again.subscribe(everything_and({}));
     CHECK(t.connector->wires.size() == 2);
     t.play_opening(modern);
@@ -180,33 +180,33 @@ TEST_CASE(
     CHECK(heard.text == "tools");
 }
 
-TEST_CASE("SUB-06: a listen that is refused, or not acknowledged in time, is an error") {
+TEST_CASE("SUB-06: a listen request that is rejected, or not acknowledged in time, fails") {
     client_options options;
     options.limits.request_idle = 3s;
     client_under_test t(options);
     t.connect(modern);
-    listener refused{t};
+    open_listener refused{t};
     outcome_of_task& o = refused.subscribe(everything_and({}));
     t.refuse(t.expect("subscriptions/listen"), -32603, "too many");
     CHECK(o.kind == error_kind::rejected);
     CHECK(o.code == -32603);
-    listener silent{t};
+    open_listener silent{t};
     outcome_of_task& late = silent.subscribe(everything_and({}));
     json::value listen = t.expect("subscriptions/listen");
     t.advance(3s);
     CHECK(late.kind == error_kind::timed_out);
     CHECK(t.expect("notifications/cancelled")["params"]["requestId"] == listen["id"]);
-    listener nothing{t};
-    CHECK(nothing.subscribe({}).text.find("to nothing") != std::string::npos);
+    open_listener nothing{t};
+    CHECK(nothing.subscribe({}).text.find("empty subscription request") != std::string::npos);
     CHECK(t.silent());
 }
 
-TEST_CASE("SUB-06, LIFE-04: older revisions: one request for each resource, and lists where the server tells of them") {
+TEST_CASE("SUB-06, LIFE-04: older revisions: one request per resource, and list changes if the server supports them") {
     for (const std::string& revision : older_revisions) {
         client_under_test t;
         t.connect(revision,
                   json::parse(R"({"tools":{"listChanged":true},"prompts":{},"resources":{"subscribe":true}})"));
-        listener l{t};
+        open_listener l{t};
         outcome_of_task& o = l.subscribe(everything_and({"a:b", "a:c"}));
         json::value first = t.expect("resources/subscribe");
         CHECK(first["params"]["uri"].if_string() == "a:b");
@@ -223,7 +223,7 @@ TEST_CASE("SUB-06, LIFE-04: older revisions: one request for each resource, and 
             CHECK(l.next().text == expected);
         }
         // Another one of the same resource costs nothing, and keeps it when the first goes.
-        listener second{t};
+        open_listener second{t};
         outcome_of_task& shared = second.subscribe(only({"a:b"}));
         CHECK(shared.text == "a:b ");
         CHECK(t.silent());
@@ -243,12 +243,12 @@ TEST_CASE("SUB-06, LIFE-04: older revisions: one request for each resource, and 
     }
 }
 
-TEST_CASE("older revisions: what nobody has been granted yet is asked for by everybody who wants it") {
+TEST_CASE("older revisions: every subscriber requests a resource that has not been granted yet") {
     for (const std::string& revision : older_revisions) {
         client_under_test t;
         t.connect(revision);
-        listener one{t};
-        listener two{t};
+        open_listener one{t};
+        open_listener two{t};
         outcome_of_task& first = one.subscribe(only({"a:b"}));
         json::value asked_first = t.expect("resources/subscribe");
         outcome_of_task& second = two.subscribe(only({"a:b"}));
@@ -265,17 +265,17 @@ TEST_CASE("older revisions: what nobody has been granted yet is asked for by eve
         t.notify("notifications/resources/updated", json::object({{"uri", "a:b"}}));
         CHECK(two.next().text == "a:b");
         // Now that it is granted nobody asks any more.
-        listener three{t};
+        open_listener three{t};
         CHECK(three.subscribe(only({"a:b"})).text == "a:b ");
         CHECK(t.silent());
     }
 }
 
-TEST_CASE("older revisions: what is wanted again by the time it would be given back is kept") {
+TEST_CASE("older revisions: a resource that is subscribed again before the unsubscribe is kept") {
     for (const std::string& revision : older_revisions) {
         client_under_test t;
         t.connect(revision);
-        listener one{t};
+        open_listener one{t};
         one.subscribe(only({"a:b", "a:c"}));
         t.answer(t.expect("resources/subscribe"), json::object());
         t.answer(t.expect("resources/subscribe"), json::object());
@@ -283,7 +283,7 @@ TEST_CASE("older revisions: what is wanted again by the time it would be given b
         t.loop->run();
         json::value gone = t.expect("resources/unsubscribe");
         CHECK(gone["params"]["uri"].if_string() == "a:b");
-        listener two{t};
+        open_listener two{t};
         outcome_of_task& again = two.subscribe(only({"a:c"}));
         t.answer(t.expect("resources/subscribe"), json::object());
         CHECK(again.text == "a:c ");
@@ -299,11 +299,11 @@ TEST_CASE("older revisions: what is wanted again by the time it would be given b
     }
 }
 
-TEST_CASE("a subscription that the program closes has ended, not been lost") {
+TEST_CASE("a subscription that the program closes has ended, and is not lost") {
     for (const std::string& revision : every_revision) {
         client_under_test t;
         t.connect(revision);
-        listener l{t};
+        open_listener l{t};
         subscription_request tools;
         tools.tools = true;
         l.subscribe(tools);

@@ -1,12 +1,12 @@
 // Time: what a client waits for, and for how long (docs/rules/lifecycle.md, D4, D5, D12, B10).
 
+#include "client/lifecycle_messages.hpp"
 #include "client/lifecycle_slow_link.hpp"
-#include "client/lifecycle_words.hpp"
 
 using namespace keel;
 using namespace keel::test;
 
-TEST_CASE("D4: a call without an answer in time fails as such, and is cancelled once") {
+TEST_CASE("D4: a call without a response in time fails as timed out, and is cancelled once") {
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
@@ -23,7 +23,7 @@ TEST_CASE("D4: a call without an answer in time fails as such, and is cancelled 
     }
 }
 
-TEST_CASE("D4: a call may have times of its own, also none at all") {
+TEST_CASE("D4: a call may have its own timeouts, or none") {
     client_under_test t;
     t.connect("2025-11-25");
     call_options quick(1s);
@@ -42,7 +42,7 @@ TEST_CASE("D4: a call may have times of its own, also none at all") {
     CHECK(second.text == "at last");
 }
 
-TEST_CASE("D4: every kind of call has its time") {
+TEST_CASE("D4: every kind of call has a timeout") {
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
@@ -78,7 +78,7 @@ TEST_CASE("D4: every kind of call has its time") {
     }
 }
 
-TEST_CASE("D12: progress keeps a call alive, though not for ever") {
+TEST_CASE("D12: progress keeps a call alive, but not forever") {
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
@@ -102,7 +102,7 @@ TEST_CASE("D12: progress keeps a call alive, though not for ever") {
     }
 }
 
-TEST_CASE("B10, D5: an initialize that is not answered is not cancelled, and its connection is closed") {
+TEST_CASE("B10, D5: an initialize without a response is not cancelled, and its connection is closed") {
     for (int how = 0; how < 3; ++how) {
         client_options options;
         options.mode = protocol_mode::legacy;
@@ -125,7 +125,7 @@ TEST_CASE("B10, D5: an initialize that is not answered is not cancelled, and its
     }
 }
 
-TEST_CASE("B10: a server that cancels the handshake has cancelled nothing") {
+TEST_CASE("B10: a cancel of the handshake by the server is ignored") {
     client_options options;
     options.mode = protocol_mode::legacy;
     client_under_test t(options);
@@ -141,7 +141,7 @@ TEST_CASE("B10: a server that cancels the handshake has cancelled nothing") {
     t.expect("notifications/initialized");
 }
 
-TEST_CASE("D4: connecting has one bound for everything, also with a server that says nothing at all") {
+TEST_CASE("D4: connecting has one timeout for everything, also with a silent server") {
     client_under_test t;
     outcome_of_task& o = t.run(t.client->connect());
     t.expect("server/discover");
@@ -155,7 +155,7 @@ TEST_CASE("D4: connecting has one bound for everything, also with a server that 
     CHECK(t.wire().closed());
 }
 
-TEST_CASE("D4: a connection that is never made is given up in time") {
+TEST_CASE("D4: a connection attempt that never completes times out") {
     client_under_test t;
     auto slow = make_slow(t);
     slow->slow_to_come = true;
@@ -166,7 +166,7 @@ TEST_CASE("D4: a connection that is never made is given up in time") {
     CHECK(o.kind == error_kind::timed_out);
 }
 
-TEST_CASE("D4: a server that gives no sign of life is lost, one that gives any is not") {
+TEST_CASE("D4: without a keep-alive response the connection is lost; with any message it is not") {
     client_options options;
     options.keep_alive = 10s;
     client_under_test t(options);

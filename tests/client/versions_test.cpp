@@ -1,6 +1,6 @@
 // Versions, capabilities and extensions: what is said with every request, and what was pinned by the program.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -14,7 +14,7 @@ client_options pinned(protocol_mode mode, std::string version = {}) {
     return options;
 }
 
-json::value handshake(std::string_view version) {
+json::value bare_initialize_result(std::string_view version) {
     json::value r = json::parse(R"({"capabilities":{},"serverInfo":{"name":"s","version":"1"}})");
     r.set("protocolVersion", version);
     return r;
@@ -23,7 +23,8 @@ json::value handshake(std::string_view version) {
 }  // namespace
 
 TEST_CASE(
-    "VER-07, VER-20: every request says version, capabilities and who asks, those of one's own and later rounds too") {
+    "VER-07, VER-20: every request carries version, capabilities and client info, also custom requests and "
+    "later rounds") {
     client_options options;
     options.about.name = "asker";
     options.about.version = "3";
@@ -62,7 +63,7 @@ TEST_CASE(
     CHECK(pinged.failed);
 }
 
-TEST_CASE("VER-07: what a caller puts into _meta cannot take the place of what the protocol says there") {
+TEST_CASE("VER-07: _meta entries of a caller cannot replace those of the protocol") {
     client_under_test t;
     t.connect(modern);
     call_options how;
@@ -76,7 +77,7 @@ TEST_CASE("VER-07: what a caller puts into _meta cannot take the place of what t
     CHECK(o.text == "ok");
 }
 
-TEST_CASE("VER-12: extensions are off until the program names them, and older revisions do not hear of them") {
+TEST_CASE("VER-12: extensions are off until the program enables them, and older revisions do not send them") {
     client_options options;
     client_under_test without(options);
     without.connect(modern);
@@ -96,7 +97,7 @@ TEST_CASE("VER-12: extensions are off until the program names them, and older re
     CHECK(two.done());
 }
 
-TEST_CASE("VER-06: a server that lacks an extension is spoken to as usual") {
+TEST_CASE("VER-06: a server without an extension is used as usual") {
     client_options options;
     options.extensions["com.example/x"] = json::object();
     client_under_test t(options);
@@ -106,7 +107,7 @@ TEST_CASE("VER-06: a server that lacks an extension is spoken to as usual") {
     CHECK(o.text == "ok");
 }
 
-TEST_CASE("VER-05: an extension without a prefix, or with settings that are none, is refused when the client is made") {
+TEST_CASE("VER-05: an extension with an invalid name or invalid settings is rejected by the constructor") {
     for (const char* id : {"", "x", "/x", "com.example/", "com..example/x", "-a/x", "com.example/-x"}) {
         client_options options;
         options.extensions[id] = json::object();
@@ -124,7 +125,7 @@ TEST_CASE("VER-05: an extension without a prefix, or with settings that are none
     CHECK_THROWS_AS(client_under_test{options}, std::invalid_argument);
 }
 
-TEST_CASE("VER-19: what a server calls itself changes nothing, be it absent or absurd") {
+TEST_CASE("VER-19: the server's name has no effect, even if it is missing or absurd") {
     for (const char* info : {"null", "7", R"({"name":7})", R"({"name":"claude","version":""})", R"({"version":"1"})"}) {
         client_under_test t;
         outcome_of_task& o = t.run(t.client->connect());
@@ -143,12 +144,12 @@ TEST_CASE("VER-19: what a server calls itself changes nothing, be it absent or a
     }
 }
 
-TEST_CASE("1.1: in legacy mode a server is greeted at once, with the newest version or the one that was pinned") {
+TEST_CASE("1.1: in legacy mode initialize is sent first, with the newest version or the pinned one") {
     client_under_test newest(pinned(protocol_mode::legacy));
     outcome_of_task& o = newest.run(newest.client->connect());
     json::value greeting = newest.expect("initialize");
     CHECK(greeting["params"]["protocolVersion"].if_string() == "2025-11-25");
-    newest.answer(greeting, handshake("2024-11-05"));
+    newest.answer(greeting, bare_initialize_result("2024-11-05"));
     newest.expect("notifications/initialized");
     CHECK(o.text == "done");
     for (const std::string& revision : older_revisions) {
@@ -156,14 +157,14 @@ TEST_CASE("1.1: in legacy mode a server is greeted at once, with the newest vers
         outcome_of_task& connected = t.run(t.client->connect());
         json::value first = t.expect("initialize");
         CHECK(first["params"]["protocolVersion"].if_string() == revision);
-        t.answer(first, handshake(revision));
+        t.answer(first, bare_initialize_result(revision));
         spoke(revision);
         t.expect("notifications/initialized");
         CHECK(connected.text == "done");
     }
 }
 
-TEST_CASE("1.1: in legacy mode -32022 is an error, and no question follows") {
+TEST_CASE("1.1: in legacy mode -32022 is an error, and no probe follows") {
     client_under_test t(pinned(protocol_mode::legacy));
     outcome_of_task& o = t.run(t.client->connect());
     t.refuse(t.expect("initialize"), -32022);
@@ -171,7 +172,7 @@ TEST_CASE("1.1: in legacy mode -32022 is an error, and no question follows") {
     CHECK(t.silent());
 }
 
-TEST_CASE("1.1: in modern mode there is no fallback, whatever the server says") {
+TEST_CASE("1.1: in modern mode there is no fallback") {
     for (const char* version : {"", modern}) {
         for (int code : {-32601, -32022, -32000}) {
             client_under_test t(pinned(protocol_mode::modern, version));
@@ -194,7 +195,7 @@ TEST_CASE("1.1: in modern mode there is no fallback, whatever the server says") 
     }
 }
 
-TEST_CASE("1.1: a version that does not exist, or is not of the era, is refused when the client is made") {
+TEST_CASE("1.1: an unknown version, or one of the other era, is rejected by the constructor") {
     CHECK_THROWS_AS(client_under_test(pinned(protocol_mode::automatic, "2025-01-01")), std::invalid_argument);
     CHECK_THROWS_AS(client_under_test(pinned(protocol_mode::legacy, modern)), std::invalid_argument);
     CHECK_THROWS_AS(client_under_test(pinned(protocol_mode::modern, "2025-11-25")), std::invalid_argument);

@@ -56,7 +56,7 @@ std::string typed(tool_result r) {
 
 }  // namespace
 
-TEST_CASE("the value of a result is its structured content, else its text, read as JSON unless text is wanted") {
+TEST_CASE("the value of a result is its structured content, else its text, parsed as JSON unless text is wanted") {
     CHECK(shown(structured(json::object({{"a", 1}}), "{}"), false) == R"({"a":1})");
     CHECK(shown(structured("said", "{}"), true) == R"("said")");
     CHECK(shown(tool_result(R"({"a":[1,2]})"), false) == R"({"a":[1,2]})");
@@ -67,14 +67,14 @@ TEST_CASE("the value of a result is its structured content, else its text, read 
     CHECK(shown(tool_result(), true) == "null");
 }
 
-TEST_CASE("where text is wanted and the structured content is none, the text beside it is the value") {
+TEST_CASE("if text is wanted and the structured content is not text, the text beside it is the value") {
     CHECK(shown(structured(json::object({{"sum", 3}}), "three"), true) == R"("three")");
     tool_result bare;
     bare.structured = json::object({{"sum", 3}});
     CHECK(shown(bare, true) == R"({"sum":3})");
 }
 
-TEST_CASE("text among other blocks is found, and several texts are lines") {
+TEST_CASE("text among other blocks is found, and several texts are joined as lines") {
     tool_result r(std::vector<content>{content::image("", "image/png"), content("one").with({.priority = 1.0})});
     CHECK(shown(r, true) == R"("one")");
     r.content.emplace_back("two");
@@ -82,7 +82,7 @@ TEST_CASE("text among other blocks is found, and several texts are lines") {
     CHECK(shown(tool_result(content::image("", "image/png")), true) == "null");
 }
 
-TEST_CASE("a typed call gives the value, the tool's failure, or says what was expected") {
+TEST_CASE("a typed call returns the value, throws the tool's failure, or reports the expected type") {
     CHECK(typed<sum>(structured(json::object({{"total", 3}}), "three")) == R"({"total":3})");
     CHECK(typed<sum>(tool_result(R"({"total":3})")) == R"({"total":3})");
     CHECK(typed<int>(tool_result("7")) == "7");
@@ -90,11 +90,12 @@ TEST_CASE("a typed call gives the value, the tool's failure, or says what was ex
     CHECK(typed<sum>(tool_result::failure("no such row")) == "failed: no such row");
     CHECK(typed<sum>(tool_result("seven")) ==
           "bad message: the tool's result does not have the expected type: result: expected object, found string");
-    CHECK(typed<sum>(structured(json::object({{"total", "x"}}), "")) ==
-          "bad message: the tool's result does not have the expected type: result.total: expected integer, found string");
+    CHECK(
+        typed<sum>(structured(json::object({{"total", "x"}}), "")) ==
+        "bad message: the tool's result does not have the expected type: result.total: expected integer, found string");
 }
 
-TEST_CASE("the failure of a tool carries its whole result, and a text even if the tool gave none") {
+TEST_CASE("the failure of a tool carries its whole result, and a message even if the tool gave none") {
     tool_result r = tool_result::failure("first");
     r.content.emplace_back("second");
     r.structured = 7;
@@ -106,7 +107,7 @@ TEST_CASE("the failure of a tool carries its whole result, and a text even if th
     CHECK(std::string(tool_failed(silent).what()) == "the tool reported an error without a text");
 }
 
-TEST_CASE("VER-16 which era a server speaks is remembered until it is forgotten") {
+TEST_CASE("VER-16 the era of a server is remembered until it is dropped") {
     era_memory eras;
     CHECK(!eras.is_modern("a").has_value());
     eras.remember("a", true);
@@ -120,7 +121,7 @@ TEST_CASE("VER-16 which era a server speaks is remembered until it is forgotten"
     CHECK(!eras.is_modern("a").has_value());
 }
 
-TEST_CASE("VER-16 of very many servers the last ones are remembered") {
+TEST_CASE("VER-16 of very many servers the most recent ones are remembered") {
     era_memory eras;
     for (int i = 0; i < 1024; ++i) eras.remember(std::to_string(i), true);
     eras.remember("0", true);  // again: now 1 is the oldest
@@ -131,7 +132,7 @@ TEST_CASE("VER-16 of very many servers the last ones are remembered") {
     CHECK(eras.is_modern("one more") == false);
 }
 
-TEST_CASE("VER-16 clients on several threads share what they know") {
+TEST_CASE("VER-16 clients on several threads share the remembered eras") {
     era_memory eras;
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {

@@ -12,7 +12,7 @@ namespace {
 content received(const char* text) { return content::block(json::parse(text)); }
 }  // namespace
 
-TEST_CASE("a text is a text, whatever is noted on it") {
+TEST_CASE("a text block is text, whatever its annotations") {
     content plain("hello");
     CHECK(plain.is_text());
     CHECK(plain.is_plain_text());
@@ -30,7 +30,7 @@ TEST_CASE("a text is a text, whatever is noted on it") {
     CHECK_FALSE(plain.embedded());
 }
 
-TEST_CASE("images and sounds give their bytes") {
+TEST_CASE("images and audio return their bytes") {
     const std::string bytes("\x00\xff\x10", 3);
     for (const content& each : {content::image_bytes(bytes, "image/png"), content::audio_bytes(bytes, "image/png")}) {
         CHECK(each.bytes() == bytes);
@@ -44,7 +44,7 @@ TEST_CASE("images and sounds give their bytes") {
     CHECK(content::image("no base64!", "image/png").data() == "no base64!");
 }
 
-TEST_CASE("a link and what is embedded say where they are from") {
+TEST_CASE("resource links and embedded resources have a URI") {
     content link = received(R"({"type":"resource_link","uri":"a:b","name":"b","mimeType":"text/css","size":3})");
     CHECK(link.uri() == "a:b");
     CHECK(link.mime_type() == "text/css");
@@ -71,7 +71,7 @@ TEST_CASE("a link and what is embedded say where they are from") {
     CHECK(blob.embedded()->bytes() == "\xfe");
 }
 
-TEST_CASE("a block of another kind, or one that holds nonsense, has nothing to give") {
+TEST_CASE("an unknown or invalid block has no content") {
     content other = received(R"({"type":"hologram","data":"AA==","mimeType":"x/y","uri":"a:b"})");
     CHECK(other.type() == "hologram");
     CHECK(other.data().empty());

@@ -53,7 +53,7 @@ TEST_CASE("ELI-18 the defaults of every kind of field are filled in") {
           R"("several":["y"],"titled several":["p"]})");
 }
 
-TEST_CASE("ELI-18 what the user has given stays, empty or not") {
+TEST_CASE("ELI-18 values of the user are kept, empty or not") {
     constexpr auto form = R"({"type":"object","properties":{"name":{"type":"string","default":"x"},
                               "on":{"type":"boolean","default":true},
                               "some":{"type":"array","items":{"type":"string","enum":["a"]},"default":["a"]}}})";
@@ -62,13 +62,13 @@ TEST_CASE("ELI-18 what the user has given stays, empty or not") {
     CHECK(fitted(form, "null") == R"({"name":"x","on":true,"some":["a"]})");
 }
 
-TEST_CASE("ELI-18 a default that its own field refuses is not filled in") {
+TEST_CASE("ELI-18 an invalid default is not filled in") {
     CHECK(fitted(R"({"type":"object","properties":{"x":{"type":"integer","maximum":5,"default":9}}})", "{}") == "{}");
     CHECK(fitted(R"({"type":"object","properties":{"x":{"type":"integer","default":"nine"}},"required":["x"]})",
                  "{}") == "wrong: values.x: required");
 }
 
-TEST_CASE("ELI-18 an answer that does not fit its form is found, with the place") {
+TEST_CASE("ELI-18 an answer that does not match its form is reported with its path") {
     CHECK(one_field(R"({"type":"string","minLength":2})", R"("ab")") == R"({"x":"ab"})");
     CHECK(is_wrong(one_field(R"({"type":"string","minLength":2})", R"("a")")));
     CHECK(is_wrong(one_field(R"({"type":"string","maxLength":2})", R"("abc")")));
@@ -89,32 +89,31 @@ TEST_CASE("ELI-18 an answer that does not fit its form is found, with the place"
     CHECK(is_wrong(one_field(R"({"type":"array","items":{"type":"string","enum":["a"]},"minItems":1})", "[]")));
     CHECK(fitted(R"({"type":"object","properties":{"x":{"type":"string"}},"required":["x"]})", "{}") ==
           "wrong: values.x: required");
-    CHECK(fitted(R"({"type":"object","properties":{}})", "[]") ==
-          "wrong: form values must be an object, found array");
+    CHECK(fitted(R"({"type":"object","properties":{}})", "[]") == "wrong: form values must be an object, found array");
 }
 
-TEST_CASE("ELI-18 what no answer may hold is refused in fields that the form does not describe, too") {
+TEST_CASE("ELI-18 invalid value types are rejected in undescribed fields, too") {
     constexpr auto form = R"({"type":"object","properties":{}})";
     CHECK(fitted(form, R"({"extra":"x"})") == R"({"extra":"x"})");
     CHECK(is_wrong(fitted(form, R"({"extra":{"deep":1}})")));
     CHECK(is_wrong(fitted(form, R"({"extra":[1]})")));
 }
 
-TEST_CASE("ELI-18 a form may name any dialect, being the same in all of them") {
+TEST_CASE("ELI-18 a form may name any dialect, because its keywords mean the same in all") {
     constexpr auto form = R"({"$schema":"http://json-schema.org/draft-07/schema#","type":"object",
                               "properties":{"x":{"type":"integer","default":3}}})";
     CHECK(fitted(form, "{}") == R"({"x":3})");
     CHECK(is_wrong(fitted(form, R"({"x":"y"})")));
 }
 
-TEST_CASE("a form that cannot be used says so") {
+TEST_CASE("an invalid form is reported") {
     CHECK(fitted(R"({"type":"object","properties":{"x":{"$ref":"https://example.com/a.json"}}})", R"({"x":1})")
               .starts_with("wrong: invalid form schema: "));
     CHECK(fitted(R"({"type":"object","properties":{"x":{"type":"nonsense","default":1}}})", "{}")
               .starts_with("wrong: invalid form schema: "));
 }
 
-TEST_CASE("an answer that was declined or cancelled has no values") {
+TEST_CASE("a declined or cancelled answer has no values") {
     for (elicit_action action : {elicit_action::decline, elicit_action::cancel}) {
         form_answer answer(action);
         answer.values = json::object({{"x", 1}});
@@ -124,7 +123,7 @@ TEST_CASE("an answer that was declined or cancelled has no values") {
     }
 }
 
-TEST_CASE("SAM-03 tools that were not declared are refused, even an empty list of them") {
+TEST_CASE("SAM-03 undeclared tools are rejected, even an empty list") {
     const std::string head = R"({"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":10)";
     for (revision r : {revision::r2025_11_25, revision::r2026_07_28}) {
         CHECK(sampled(r, false, head + "}") == "");
@@ -136,7 +135,7 @@ TEST_CASE("SAM-03 tools that were not declared are refused, even an empty list o
     }
 }
 
-TEST_CASE("SAM-03 revisions that know no tools in sampling ignore them") {
+TEST_CASE("SAM-03 revisions without sampling tools ignore them") {
     const json::value params = json::parse(
         R"({"messages":[{"role":"user","content":{"type":"text","text":"hi"}}],"maxTokens":10,
             "tools":[{"name":"t","inputSchema":{}}],"toolChoice":{"mode":"required"}})");
@@ -146,7 +145,7 @@ TEST_CASE("SAM-03 revisions that know no tools in sampling ignore them") {
     CHECK(!request.tool_choice);
 }
 
-TEST_CASE("SAM-04 SAM-05 a conversation whose tool results are mixed or missing is refused") {
+TEST_CASE("SAM-04 SAM-05 a conversation with mixed or missing tool results is rejected") {
     const std::string use = R"({"role":"assistant","content":[{"type":"tool_use","id":"1","name":"t","input":{}}]})";
     const std::string result = R"({"type":"tool_result","toolUseId":"1","content":[]})";
     const std::string text = R"({"type":"text","text":"and more"})";

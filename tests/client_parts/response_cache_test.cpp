@@ -22,10 +22,10 @@ json::value cursor(std::string_view c) { return json::object({{"cursor", c}}); }
 json::value uri(std::string_view u) { return json::object({{"uri", u}}); }
 
 /// A cache, and what is found in it: the name that was given to the result, or "-".
-struct subject {
+struct cache_under_test {
     response_cache cache;
 
-    explicit subject(cache_settings bounds = {}) : cache(bounds) {}
+    explicit cache_under_test(cache_settings bounds = {}) : cache(bounds) {}
     void keep(std::string_view method, const json::value& params, const json::value& result,
               std::string_view who = "") {
         cache.keep(method, params, who, result, start, cache.moment());
@@ -39,8 +39,8 @@ struct subject {
 
 }  // namespace
 
-TEST_CASE("CACHE-03 a result is served for the same method and the same parameters only") {
-    subject s;
+TEST_CASE("CACHE-03 a result is returned for the same method and parameters only") {
+    cache_under_test s;
     s.keep("tools/list", none, named("first"));
     s.keep("tools/list", cursor("2"), named("second"));
     s.keep("tools/list", cursor(""), named("empty cursor"));
@@ -59,8 +59,8 @@ TEST_CASE("CACHE-03 a result is served for the same method and the same paramete
     CHECK(s.found("tools/list", json::object({{"flavour", "x"}})) == "-");
 }
 
-TEST_CASE("CACHE-03 parameters that are not known may change the result, so nothing is kept for them") {
-    subject s;
+TEST_CASE("CACHE-03 requests with unknown parameters are not cached") {
+    cache_under_test s;
     s.keep("tools/list", json::object({{"flavour", "x"}}), named("odd"));
     s.keep("tools/list", json::object({{"_meta", json::object({{"com.example/tenant", "x"}})}}), named("odd"));
     s.keep("tools/call", json::object({{"name", "x"}}), named("odd"));
@@ -68,8 +68,8 @@ TEST_CASE("CACHE-03 parameters that are not known may change the result, so noth
     CHECK(s.cache.entries() == 0);
 }
 
-TEST_CASE("CACHE-03 what every request carries in _meta does not count") {
-    subject s;
+TEST_CASE("CACHE-03 the usual _meta entries of a request are not part of the key") {
+    cache_under_test s;
     const json::value meta = json::object({{"io.modelcontextprotocol/protocolVersion", "2026-07-28"},
                                            {"io.modelcontextprotocol/clientCapabilities", json::object()},
                                            {"progressToken", 7},
@@ -78,8 +78,8 @@ TEST_CASE("CACHE-03 what every request carries in _meta does not count") {
     CHECK(s.found("tools/list", none) == "first");
 }
 
-TEST_CASE("every cacheable method is kept, the introduction too") {
-    subject s;
+TEST_CASE("every cacheable method is cached, including server/discover") {
+    cache_under_test s;
     for (std::string_view method :
          {"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list"}) {
         s.keep(method, none, named(method));
@@ -87,8 +87,10 @@ TEST_CASE("every cacheable method is kept, the introduction too") {
     }
 }
 
-TEST_CASE("CACHE-04 the result of a request with answers or state is not kept, nor is a question") {
-    subject s;
+TEST_CASE(
+    "CACHE-04 the result of a request with input responses or state is not cached, nor is an input_required "
+    "result") {
+    cache_under_test s;
     json::value answered = uri("file:///a");
     SUBCASE("answers") { answered.set("inputResponses", json::object()); }
     SUBCASE("state") { answered.set("requestState", "s"); }
@@ -104,7 +106,7 @@ TEST_CASE("CACHE-04 the result of a request with answers or state is not kept, n
 }
 
 TEST_CASE("CACHE-05 an entry belongs to its authorization context") {
-    subject s;
+    cache_under_test s;
     json::value secret = named("alice's");
     secret.set("cacheScope", "private");
     s.keep("tools/list", none, secret, "alice");
@@ -116,16 +118,16 @@ TEST_CASE("CACHE-05 an entry belongs to its authorization context") {
     CHECK(s.found("tools/list", none, "bob") == "bob's");
 }
 
-TEST_CASE("CACHE-07 an entry is fresh until its time has come, not at it") {
-    subject s;
+TEST_CASE("CACHE-07 an entry is fresh until its time, exclusively") {
+    cache_under_test s;
     s.keep("tools/list", none, named("x", 1000));
     CHECK(s.found("tools/list", none, "", start + 999ms) == "x");
     CHECK(s.found("tools/list", none, "", start + 1000ms) == "-");
     CHECK(s.cache.entries() == 0);  // and is gone
 }
 
-TEST_CASE("CACHE-07 absent, negative and odd times mean that it is stale at once") {
-    subject s;
+TEST_CASE("CACHE-07 absent, negative and odd times mean stale immediately") {
+    cache_under_test s;
     for (const json::value& ttl : {json::value(), json::value(0), json::value(-5), json::value(-1e300),
                                    json::value("60000"), json::value(true), json::value(0.5)}) {
         s.keep("tools/list", none, named("x", ttl));
@@ -137,8 +139,8 @@ TEST_CASE("CACHE-07 absent, negative and odd times mean that it is stale at once
     CHECK(s.found("tools/list", none) == "-");
 }
 
-TEST_CASE("CACHE-07 a time beyond all clocks is for ever") {
-    subject s;
+TEST_CASE("CACHE-07 a time beyond the clock's range never expires") {
+    cache_under_test s;
     for (const json::value& ttl : {json::value(INT64_MAX), json::value(UINT64_MAX), json::value(1e300)}) {
         s.keep("tools/list", none, named("x", ttl));
         CHECK(s.found("tools/list", none, "", start + 24h * 365 * 100) == "x");
@@ -146,15 +148,15 @@ TEST_CASE("CACHE-07 a time beyond all clocks is for ever") {
     }
 }
 
-TEST_CASE("CACHE-07 a stale result makes the older one stale too") {
-    subject s;
+TEST_CASE("CACHE-07 a stale result replaces the older one, too") {
+    cache_under_test s;
     s.keep("tools/list", none, named("old"));
     s.keep("tools/list", none, named("new", 0));
     CHECK(s.found("tools/list", none) == "-");
 }
 
-TEST_CASE("CACHE-09 a notification makes stale what it speaks of, all pages of it, and nothing else") {
-    subject s;
+TEST_CASE("CACHE-09 a notification invalidates all pages it refers to, and nothing else") {
+    cache_under_test s;
     for (std::string_view list : {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}) {
         s.keep(list, none, named("1"));
         s.keep(list, cursor("2"), named("2"), "somebody");
@@ -184,8 +186,8 @@ TEST_CASE("CACHE-09 a notification makes stale what it speaks of, all pages of i
     CHECK(s.cache.entries() == 2);
 }
 
-TEST_CASE("CACHE-09 a result that was asked for before a change is not kept after it") {
-    subject s;
+TEST_CASE("CACHE-09 a result that was requested before a change is not stored after it") {
+    cache_under_test s;
     const auto asked = s.cache.moment();
     s.cache.on_notification("notifications/tools/list_changed", none);
     s.cache.keep("tools/list", none, "", named("before the change"), start, asked);
@@ -196,8 +198,8 @@ TEST_CASE("CACHE-09 a result that was asked for before a change is not kept afte
     CHECK(s.found("tools/list", none) == "after it");
 }
 
-TEST_CASE("CACHE-10 a refused cursor drops all pages of its list") {
-    subject s;
+TEST_CASE("CACHE-10 a rejected cursor drops all pages of its list") {
+    cache_under_test s;
     s.keep("tools/list", none, named("1"));
     s.keep("tools/list", cursor("2"), named("2"));
     s.keep("prompts/list", none, named("p"));
@@ -209,8 +211,8 @@ TEST_CASE("CACHE-10 a refused cursor drops all pages of its list") {
     CHECK(s.cache.entries() == 1);
 }
 
-TEST_CASE("what was used longest ago goes first when there are too many entries") {
-    subject s({.max_entries = 2});
+TEST_CASE("the least recently used entry is dropped first") {
+    cache_under_test s({.max_entries = 2});
     s.keep("resources/read", uri("a"), named("a"));
     s.keep("resources/read", uri("b"), named("b"));
     CHECK(s.found("resources/read", uri("a")) == "a");
@@ -220,8 +222,8 @@ TEST_CASE("what was used longest ago goes first when there are too many entries"
     CHECK(s.found("resources/read", uri("c")) == "c");
 }
 
-TEST_CASE("the cache holds no more bytes than it may, and nothing that is a quarter of them") {
-    subject s({.max_bytes = 10'000});
+TEST_CASE("the cache respects its byte limit, and stores nothing larger than a quarter of it") {
+    cache_under_test s({.max_bytes = 10'000});
     json::value large = named("large");
     large.set("text", std::string(2500, 'x'));
     s.keep("resources/read", uri("large"), large);
@@ -242,8 +244,8 @@ TEST_CASE("the cache holds no more bytes than it may, and nothing that is a quar
     CHECK(s.found("resources/read", uri("49")) == "-");
 }
 
-TEST_CASE("a result that is being read outlives its entry, and a borrowed one its document") {
-    subject s;
+TEST_CASE("a result in use outlives its entry, and a borrowed one its document") {
+    cache_under_test s;
     {
         json::document document;
         const std::string text = R"({"name":"borrowed","ttlMs":1000})";
@@ -255,11 +257,11 @@ TEST_CASE("a result that is being read outlives its entry, and a borrowed one it
     CHECK((*kept)["name"].as_string() == "borrowed");
 }
 
-TEST_CASE("a cache that is switched off keeps nothing") {
-    subject off({.enabled = false});
+TEST_CASE("a disabled cache stores nothing") {
+    cache_under_test off({.enabled = false});
     off.keep("tools/list", none, named("x"));
     CHECK(off.cache.entries() == 0);
-    subject no_room({.max_entries = 0});
+    cache_under_test no_room({.max_entries = 0});
     no_room.keep("tools/list", none, named("x"));
     CHECK(no_room.cache.entries() == 0);
 }

@@ -55,16 +55,16 @@ struct waiter {
     }
 };
 
-struct subject {
+struct subscription_under_test {
     manual_loop loop;
     std::shared_ptr<subscription_state> state = std::make_shared<subscription_state>();
     subscription user{state};
     int stops = 0;
 
-    subject() {
+    subscription_under_test() {
         state->set_on_stop([this] { ++stops; });
     }
-    ~subject() { user = {}; }
+    ~subscription_under_test() { user = {}; }
     std::string next() {
         waiter w(loop, user);
         return w.ended;
@@ -73,8 +73,8 @@ struct subject {
 
 }  // namespace
 
-TEST_CASE("changes are told in their order, and what changed twice is told once") {
-    subject s;
+TEST_CASE("changes are delivered in order, and a repeated change once") {
+    subscription_under_test s;
     for (kind k : {kind::tools, kind::resources, kind::tools}) s.state->push({.what = k});
     for (const char* uri : {"a", "b", "a"}) s.state->push(updated(uri));
     s.state->push({.what = kind::resources});
@@ -89,8 +89,8 @@ TEST_CASE("changes are told in their order, and what changed twice is told once"
     CHECK(s.user.how_ended() == subscription_end::none);
 }
 
-TEST_CASE("whoever waits is woken by a change, in a turn of its own loop") {
-    subject s;
+TEST_CASE("a waiting task is woken by a change on its own loop") {
+    subscription_under_test s;
     waiter w(s.loop, s.user);
     CHECK(s.loop.ready() == 0);
     s.state->push({.what = kind::tools});
@@ -101,8 +101,8 @@ TEST_CASE("whoever waits is woken by a change, in a turn of its own loop") {
     CHECK(s.next() == "prompts");
 }
 
-TEST_CASE("what was told before the end is still delivered, then it is over and stays so") {
-    subject s;
+TEST_CASE("changes before the end are still delivered, then the subscription stays ended") {
+    subscription_under_test s;
     s.state->push({.what = kind::tools});
     s.state->finish(subscription_end::ended);
     s.state->push({.what = kind::prompts});  // too late
@@ -116,8 +116,8 @@ TEST_CASE("what was told before the end is still delivered, then it is over and 
     CHECK(s.stops == 0);
 }
 
-TEST_CASE("I11 a loss is told apart from an end, with its reason, also to whoever waits") {
-    subject s;
+TEST_CASE("I11 a loss is distinguished from an end, with its reason, also for a waiting task") {
+    subscription_under_test s;
     waiter w(s.loop, s.user);
     s.state->finish(subscription_end::lost, "connection reset");
     s.loop.run();
@@ -126,8 +126,8 @@ TEST_CASE("I11 a loss is told apart from an end, with its reason, also to whoeve
     CHECK(s.user.why_lost() == "connection reset");
 }
 
-TEST_CASE("a cancelled wait loses nothing") {
-    subject s;
+TEST_CASE("a cancelled wait loses no change") {
+    subscription_under_test s;
     SUBCASE("before anything came") {
         waiter w(s.loop, s.user);
         w.line.stop();
@@ -135,7 +135,7 @@ TEST_CASE("a cancelled wait loses nothing") {
         s.state->push({.what = kind::tools});
         CHECK(s.loop.ready() == 0);  // nobody is to be woken
     }
-    SUBCASE("between the change and the turn that tells of it") {
+    SUBCASE("between the change and its delivery") {
         waiter w(s.loop, s.user);
         s.state->push({.what = kind::tools});
         w.line.stop();
@@ -157,7 +157,7 @@ TEST_CASE("a cancelled wait loses nothing") {
 }
 
 TEST_CASE("after a cancelled wait another one is woken, once") {
-    subject s;
+    subscription_under_test s;
     waiter first(s.loop, s.user);
     s.state->push({.what = kind::tools});
     first.line.stop();
@@ -170,8 +170,8 @@ TEST_CASE("after a cancelled wait another one is woken, once") {
     CHECK(second.ended == "prompts");
 }
 
-TEST_CASE("a second wait at the same time is refused, and the first goes on") {
-    subject s;
+TEST_CASE("a second concurrent wait is rejected, and the first continues") {
+    subscription_under_test s;
     waiter first(s.loop, s.user);
     CHECK(s.next() == "keel: only one task at a time may wait in subscription::next");
     s.state->push({.what = kind::tools});
@@ -179,15 +179,15 @@ TEST_CASE("a second wait at the same time is refused, and the first goes on") {
     CHECK(first.ended == "tools");
 }
 
-TEST_CASE("stopping ends the wait, drops what is queued and tells the engine once") {
-    subject s;
-    SUBCASE("while somebody waits") {
+TEST_CASE("stop() ends the wait, drops queued changes and notifies the engine once") {
+    subscription_under_test s;
+    SUBCASE("while a task waits") {
         waiter w(s.loop, s.user);
         s.user.stop();
         s.loop.run();
         CHECK(w.ended == "over");
     }
-    SUBCASE("with changes that nobody took") {
+    SUBCASE("with unread changes") {
         s.state->push({.what = kind::tools});
         s.user.stop();
     }
@@ -201,8 +201,8 @@ TEST_CASE("stopping ends the wait, drops what is queued and tells the engine onc
     CHECK(s.next() == "over");
 }
 
-TEST_CASE("dropping, moving into and replacing a subscription end it; moving it away does not") {
-    subject s;
+TEST_CASE("dropping and replacing a subscription end it; moving it does not") {
+    subscription_under_test s;
     {
         subscription moved = std::move(s.user);
         CHECK(s.stops == 0);
@@ -219,7 +219,7 @@ TEST_CASE("dropping, moving into and replacing a subscription end it; moving it 
     CHECK(s.state->how_ended() == subscription_end::ended);
 }
 
-TEST_CASE("an engine that is late hears at once that nobody wants it any more, unless it has ended it itself") {
+TEST_CASE("a late engine is notified immediately of stop(), unless it has ended the subscription itself") {
     auto state = std::make_shared<subscription_state>();
     int stops = 0;
     state->stop();
@@ -233,7 +233,7 @@ TEST_CASE("an engine that is late hears at once that nobody wants it any more, u
     CHECK(stops == 1);
 }
 
-TEST_CASE("what the engine gave along is let go at the end") {
+TEST_CASE("the callback of the engine is released at the end") {
     auto state = std::make_shared<subscription_state>();
     auto held = std::make_shared<int>(0);
     std::weak_ptr<int> watched = held;
@@ -244,7 +244,7 @@ TEST_CASE("what the engine gave along is let go at the end") {
     CHECK(watched.expired());
 }
 
-TEST_CASE("an empty subscription is over") {
+TEST_CASE("an empty subscription has ended") {
     manual_loop loop;
     subscription none;
     waiter w(loop, none);
@@ -254,8 +254,8 @@ TEST_CASE("an empty subscription is over") {
     none.stop();
 }
 
-TEST_CASE("SUB-06 what the server has agreed to can be compared with what was asked for") {
-    subject s;
+TEST_CASE("SUB-06 the accepted subscription can be compared with the request") {
+    subscription_under_test s;
     subscription_request r;
     r.tools = true;
     r.uris = {"a"};
@@ -265,8 +265,8 @@ TEST_CASE("SUB-06 what the server has agreed to can be compared with what was as
     CHECK(s.user.agreed().uris == std::vector<std::string>{"a"});
 }
 
-TEST_CASE("very many resources that nobody takes become one change of all of them") {
-    subject s;
+TEST_CASE("very many unread resource changes become one change of all resources") {
+    subscription_under_test s;
     s.state->push({.what = kind::tools});
     SUBCASE("by number") {
         for (std::size_t i = 0; i <= subscription_state::max_uris; ++i) s.state->push(updated(std::to_string(i)));
@@ -288,8 +288,8 @@ TEST_CASE("very many resources that nobody takes become one change of all of the
     CHECK(s.next() == "over");
 }
 
-TEST_CASE("room that was taken is free again when the change has been told") {
-    subject s;
+TEST_CASE("space in the queue is free again after a change was delivered") {
+    subscription_under_test s;
     for (int i = 0; i < 20; ++i) {
         const std::string large = std::to_string(i) + std::string(1024 * 1024, 'x');
         s.state->push(updated(large));
@@ -297,16 +297,16 @@ TEST_CASE("room that was taken is free again when the change has been told") {
     }
 }
 
-TEST_CASE("as many resources as there is room for are told one by one") {
-    subject s;
+TEST_CASE("changes up to the limit are delivered one by one") {
+    subscription_under_test s;
     for (std::size_t i = 0; i < subscription_state::max_uris; ++i) s.state->push(updated(std::to_string(i)));
     for (std::size_t i = 0; i < subscription_state::max_uris; ++i) REQUIRE(s.next() == std::to_string(i));
     for (std::size_t i = 0; i < subscription_state::max_uris; ++i) s.state->push(updated(std::to_string(i)));
     CHECK(s.next() == "0");
 }
 
-TEST_CASE("a change for a loop that has ended stays for another") {
-    subject s;
+TEST_CASE("a change for a loop that has ended stays queued for another") {
+    subscription_under_test s;
     manual_loop gone;
     waiter w(gone, s.user);
     CHECK(w.ended == "waits");
@@ -316,7 +316,7 @@ TEST_CASE("a change for a loop that has ended stays for another") {
     CHECK(s.next() == "tools");
 }
 
-TEST_CASE("changes from one thread are heard on the loop of another, each of them, until the end") {
+TEST_CASE("changes from one thread are delivered on the loop of another, each of them, until the end") {
     constexpr int count = 2000;
     auto state = std::make_shared<subscription_state>();
     subscription user(state);
@@ -342,7 +342,8 @@ TEST_CASE("changes from one thread are heard on the loop of another, each of the
 }
 
 TEST_CASE(
-    "stopping on one thread races with changes, waits and cancellation on others, and the engine hears of it once") {
+    "stop() on one thread races with changes, waits and cancellation on others, and the engine is notified "
+    "once") {
     for (int round = 0; round < 200; ++round) {
         auto state = std::make_shared<subscription_state>();
         std::atomic<int> stops = 0;

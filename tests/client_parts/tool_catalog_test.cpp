@@ -22,7 +22,7 @@ tool made(std::string name, std::string_view input, json::value output = {}) {
 }
 
 /// A catalog and its reports.
-struct subject {
+struct catalog_under_test {
     tool_catalog catalog;
     std::vector<std::string> reports;
     tool_catalog::reporter report = [this](std::string_view text) { reports.emplace_back(text); };
@@ -63,8 +63,8 @@ using names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("HDR-07 annotated arguments are mirrored, those of nested objects too, and no others") {
-    subject s;
+TEST_CASE("HDR-07 annotated arguments are mirrored, also in nested objects, and no others") {
+    catalog_under_test s;
     CHECK(s.take({made("t", annotated)}) == names{"t"});
     CHECK(s.headers("t", R"({"region":"us-west1","deep":{"level":-3},"dry":true,"plain":"x","other":1})") ==
           "Mcp-Param-Region=us-west1 Mcp-Param-LEVEL=-3 Mcp-Param-dry-run=true");
@@ -73,8 +73,8 @@ TEST_CASE("HDR-07 annotated arguments are mirrored, those of nested objects too,
     CHECK(s.reports.empty());
 }
 
-TEST_CASE("HDR-08 what is null or absent has no header") {
-    subject s;
+TEST_CASE("HDR-08 null and absent arguments have no header") {
+    catalog_under_test s;
     s.take({made("t", annotated)});
     CHECK(s.headers("t", "{}") == "");
     CHECK(s.headers("t", "null") == "");
@@ -82,8 +82,8 @@ TEST_CASE("HDR-08 what is null or absent has no header") {
     CHECK(s.headers("t", R"({"deep":7})") == "");
 }
 
-TEST_CASE("HDR-11 values are encoded where a header cannot hold them") {
-    subject s;
+TEST_CASE("HDR-11 values are encoded if a header cannot contain them") {
+    catalog_under_test s;
     s.take({made("t", annotated)});
     CHECK(s.headers("t", R"({"region":"Hello, 世界"})") == "Mcp-Param-Region==?base64?SGVsbG8sIOS4lueVjA==?=");
     CHECK(s.headers("t", R"({"region":" padded "})") == "Mcp-Param-Region==?base64?IHBhZGRlZCA=?=");
@@ -93,8 +93,8 @@ TEST_CASE("HDR-11 values are encoded where a header cannot hold them") {
     CHECK(s.headers("t", R"({"region":""})") == "Mcp-Param-Region=");
 }
 
-TEST_CASE("HDR-11 whole numbers are written as integers, however they came") {
-    subject s;
+TEST_CASE("HDR-11 whole numbers are written as integers, in any notation") {
+    catalog_under_test s;
     s.take({made("t", annotated)});
     CHECK(s.headers("t", R"({"deep":{"level":42.0}})") == "Mcp-Param-LEVEL=42");
     CHECK(s.headers("t", R"({"deep":{"level":-0.0}})") == "Mcp-Param-LEVEL=0");
@@ -103,8 +103,8 @@ TEST_CASE("HDR-11 whole numbers are written as integers, however they came") {
     CHECK(s.headers("t", R"({"deep":{"level":9e15}})") == "Mcp-Param-LEVEL=9000000000000000");
 }
 
-TEST_CASE("HDR-11 a number that no header may hold fails before it is sent") {
-    subject s;
+TEST_CASE("HDR-11 a number that is invalid in a header fails before it is sent") {
+    catalog_under_test s;
     s.take({made("t", annotated)});
     for (std::string_view number : {"9007199254740992", "-9007199254740992", "18446744073709551615", "1.5", "1e300"}) {
         CAPTURE(number);
@@ -120,15 +120,15 @@ TEST_CASE("HDR-11 a number that no header may hold fails before it is sent") {
     }
 }
 
-TEST_CASE("an argument of another type than promised is mirrored as what it is, for the server to judge") {
-    subject s;
+TEST_CASE("an argument of the wrong type is mirrored as it is, and the server reports it") {
+    catalog_under_test s;
     s.take({made("t", annotated)});
     CHECK(s.headers("t", R"({"region":7,"dry":"yes"})") == "Mcp-Param-Region=7 Mcp-Param-dry-run=yes");
     CHECK(s.headers("t", R"({"region":["a"],"dry":{}})") == "");
 }
 
-TEST_CASE("HDR-12 HDR-17 a tool with a wrong annotation is dropped, and tool and reason are reported") {
-    subject s;
+TEST_CASE("HDR-12 HDR-17 a tool with an invalid annotation is dropped, and tool and reason are reported") {
+    catalog_under_test s;
     const names left = s.take({
         made("good", annotated),
         made("number", R"({"type":"object","properties":{"x":{"type":"number","x-mcp-header":"X"}}})"),
@@ -142,17 +142,18 @@ TEST_CASE("HDR-12 HDR-17 a tool with a wrong annotation is dropped, and tool and
     });
     CHECK(left == names{"good", "plain"});
     REQUIRE(s.reports.size() == 4);
-    CHECK(s.reports[0] ==
-          "the tool \"number\" cannot be used over HTTP: properties.x: x-mcp-header requires the type string, integer or "
-          "boolean");
+    CHECK(
+        s.reports[0] ==
+        "the tool \"number\" cannot be used over HTTP: properties.x: x-mcp-header requires the type string, integer or "
+        "boolean");
     CHECK(s.reports[1].starts_with("the tool \"in items\" cannot be used over HTTP: properties.x.items: "));
     CHECK(s.reports[3].starts_with("the tool \"twice\""));
     CHECK(s.catalog.contains("good"));
     CHECK(!s.catalog.contains("number"));
 }
 
-TEST_CASE("HDR-12 where arguments are not mirrored, wrong annotations mean nothing") {
-    subject s;
+TEST_CASE("HDR-12 if arguments are not mirrored, invalid annotations have no effect") {
+    catalog_under_test s;
     CHECK(s.take(
               {made("number", R"({"properties":{"x":{"type":"number","x-mcp-header":"X"}}})"), made("good", annotated)},
               false) == names{"number", "good"});
@@ -160,8 +161,8 @@ TEST_CASE("HDR-12 where arguments are not mirrored, wrong annotations mean nothi
     CHECK(s.headers("good", R"({"region":"x"})") == "");
 }
 
-TEST_CASE("a tool that becomes wrong is forgotten, and one that changes is learned anew") {
-    subject s;
+TEST_CASE("a tool that becomes invalid is dropped, and a changed one is replaced") {
+    catalog_under_test s;
     s.take({made("t", annotated)});
     s.take({made("t", R"({"properties":{"region":{"type":"string","x-mcp-header":"Zone"}}})")});
     CHECK(s.headers("t", R"({"region":"x"})") == "Mcp-Param-Zone=x");
@@ -170,8 +171,8 @@ TEST_CASE("a tool that becomes wrong is forgotten, and one that changes is learn
     CHECK(s.headers("t", R"({"region":"x"})") == "");
 }
 
-TEST_CASE("TOOL-10 structured content is checked against what the tool has promised") {
-    subject s;
+TEST_CASE("TOOL-10 structured content is validated against the output schema") {
+    catalog_under_test s;
     s.take({made("t", "{}",
                  json::parse(R"({"type":"object","properties":{"sum":{"type":"integer"}},"required":["sum"]})")),
             made("any", "{}")});
@@ -184,8 +185,8 @@ TEST_CASE("TOOL-10 structured content is checked against what the tool has promi
     CHECK(s.reports.empty());
 }
 
-TEST_CASE("TOOL-10 promised content that is missing is a problem, but not of a tool that has failed") {
-    subject s;
+TEST_CASE("TOOL-10 missing structured content is an error, but not for a failed tool") {
+    catalog_under_test s;
     s.take({made("t", "{}", json::parse(R"({"type":"object"})"))});
     CHECK(s.check("t", tool_result("text alone")) ==
           "the tool \"t\" has an outputSchema, but its result has no structuredContent");
@@ -195,18 +196,18 @@ TEST_CASE("TOOL-10 promised content that is missing is a problem, but not of a t
     CHECK(s.check("t", failed) == "");
 }
 
-TEST_CASE("TOOL-10 null is structured content where the schema allows it") {
-    subject s;
+TEST_CASE("TOOL-10 null is structured content if the schema allows it") {
+    catalog_under_test s;
     s.take({made("t", "{}", json::parse(R"({"type":["null","integer"]})"))});
     CHECK(s.check("t", structured(json::value())) == "");
     CHECK(s.check("t", structured("x")) != "");
 }
 
-TEST_CASE("SCH-02 SCH-03 SCH-06 a schema that cannot be used is reported once, and by the first that needs it") {
+TEST_CASE("SCH-02 SCH-03 SCH-06 an unusable schema is reported once, at its first use") {
     for (std::string_view schema : {R"({"$schema":"https://json-schema.org/draft/2019-09/schema","type":"object"})",
                                     R"({"$ref":"https://example.com/elsewhere.json"})", R"({"type":"nonsense"})"}) {
         CAPTURE(schema);
-        subject s;
+        catalog_under_test s;
         s.take({made("t", "{}", json::parse(schema))});
         CHECK(s.reports.empty());
         CHECK(s.check("t", structured(7)) == "");
@@ -216,8 +217,8 @@ TEST_CASE("SCH-02 SCH-03 SCH-06 a schema that cannot be used is reported once, a
     }
 }
 
-TEST_CASE("what was learned is forgotten when the list has changed") {
-    subject s;
+TEST_CASE("the catalog is cleared when the list has changed") {
+    catalog_under_test s;
     s.take({made("t", annotated, json::parse(R"({"type":"object"})"))});
     s.catalog.clear();
     CHECK(!s.catalog.contains("t"));
@@ -225,8 +226,8 @@ TEST_CASE("what was learned is forgotten when the list has changed") {
     CHECK(s.check("t", tool_result("text")) == "");
 }
 
-TEST_CASE("no more tools are remembered than there is room for; the rest stays in the list") {
-    subject s;
+TEST_CASE("no more tools than the limit are remembered; the rest stays in the list") {
+    catalog_under_test s;
     std::vector<tool> page(tool_catalog::max_tools + 2);
     for (std::size_t i = 0; i < page.size(); ++i) page[i].name = std::to_string(i);
     const names left = s.take(page);
@@ -237,9 +238,8 @@ TEST_CASE("no more tools are remembered than there is room for; the rest stays i
     CHECK(s.headers("0", R"({"region":"x"})") == "Mcp-Param-Region=x");
 }
 
-TEST_CASE(
-    "J4 what is remembered of tools has a bound in bytes: schemas beyond it are not kept, and that is said once") {
-    subject s;
+TEST_CASE("J4 the catalog has a byte limit: schemas beyond it are not kept, and that is reported once") {
+    catalog_under_test s;
     json::value schema = json::parse(R"({"type":"object","required":["sum"]})");
     schema.set("description", std::string(6u << 20, 'd'));
     for (const char* name : {"a", "b", "c", "d"}) s.take({made(name, annotated, schema)});
@@ -261,8 +261,8 @@ TEST_CASE(
     CHECK_FALSE(s.check("d", structured(json::object())).empty());
 }
 
-TEST_CASE("a page that is older than what was forgotten is not learned, and still loses what cannot be used") {
-    subject s;
+TEST_CASE("a page older than the last clear is not remembered, but invalid tools are removed from it") {
+    catalog_under_test s;
     const auto before = s.catalog.generation();
     s.catalog.clear();
     CHECK(s.catalog.generation() != before);

@@ -57,7 +57,7 @@ RUNS = (
 
 
 class Server:
-    """conformance-server, from its start to its orderly end."""
+    """conformance-server, from its start to its graceful shutdown."""
 
     def __init__(self):
         self.process = subprocess.Popen(
@@ -83,7 +83,7 @@ class Server:
         self.known.set()
 
     def end(self):
-        """The exit status: 0 after an orderly end."""
+        """The exit status: 0 after a graceful shutdown."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -105,7 +105,7 @@ def listed(node, run):
 
 
 def carry_out(node, run, url):
-    """The verdicts of one run: of each scenario, and of what else went wrong."""
+    """The verdicts of one run: of each scenario, and of other failures."""
     shutil.rmtree(run.folder(), ignore_errors=True)
     run.folder().mkdir(parents=True)
     with open(run.folder() / "output.txt", "w") as output:

@@ -65,7 +65,7 @@ RUNS = (
 
 
 def listed(node, version):
-    """{scenario: what it is for} of all client scenarios, as the suite itself lists them."""
+    """{scenario: its description} of all client scenarios, as the suite itself lists them."""
     said = subprocess.run([node, packages.suite(version), "list", "--client"],
                           stdout=subprocess.PIPE, text=True, check=True).stdout
     return {name: kinds.split(",") for name, kinds in re.findall(r"^ +- (\S+) \[(.*)\]", said, flags=re.MULTILINE)}

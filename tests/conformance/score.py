@@ -35,7 +35,7 @@ def judge(scenario, checks):
 
 
 def read(folder):
-    """What a run left behind: {scenario: checks}. The suite appends the time to the name of each folder."""
+    """The results of a run: {scenario: checks}. The suite appends the time to the name of each folder."""
     found = {}
     for file in sorted(Path(folder).glob("*/checks.json")):
         scenario = re.sub(r"-\d{4}-\d\d-\d\dT.*", "", file.parent.name).removeprefix("server-")

@@ -44,7 +44,7 @@ def promise(uri, text):
 
 
 class Server:
-    """A server of revision 2026-07-28 with one skill. `files` is what it gives, `pages` what it lists."""
+    """A server of revision 2026-07-28 with one skill. `files` is its content, `pages` its lists."""
 
     def __init__(self):
         self.files = {MAIN: {"text": MAIN_TEXT}, FORMS: {"text": FORMS_TEXT}}
@@ -110,7 +110,7 @@ def play(url, scenario, **environment):
 
 class Skills(unittest.TestCase):
     def load(self, change=lambda server: None):
-        """The last line of the program, and what it has read."""
+        """The last output line of the program, and the files it has read."""
         with Server() as server:
             change(server)
             ended = play(server.url, "sep-2640-client-verify-digest", MCP_CONFORMANCE_PROTOCOL_VERSION=MODERN)

@@ -33,7 +33,7 @@ def accept(**content):
 
 
 class Client(kp.Wire):
-    """A client of one revision and the server it has started. In a `with` statement, at whose end both are done."""
+    """A client of one revision and the server it has started. A context manager that ends both."""
 
     def __init__(self, version, capabilities=None):
         program = Path(os.environ.get("KEEL_BIN", ROOT / "build" / "release" / "bin")) / "conformance-server"
@@ -73,8 +73,8 @@ class Client(kp.Wire):
         return self.request("tools/call", name=name, arguments=arguments or {}, **params)
 
     def converse(self, method, answers, **params):
-        """Makes a call and answers what it asks, in the way of the era. Gives the result and, for each round, what was
-        asked: {key or method: the request}."""
+        """Makes a call and answers its requests, as the era requires. Returns the result and, for each round, the
+        requests: {key or method: the request}."""
         message = self.message(method, **params)
         rounds = []
         while self.modern:

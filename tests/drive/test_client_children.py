@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Servers that are children of the client and do not go as they should: however they behave, the client ends them within its
-bounds, tells why they ended, and nothing of them is left. The children are bad_child.py."""
+"""Misbehaving child processes: the client ends them within its time limits, reports why they ended, and leaks nothing. The child
+processes are bad_child.py."""
 
 # ctest-labels: threads
 
@@ -60,7 +60,7 @@ class ChildTest(kp.DriveTest):
         self.assertEqual(said.kind, "result", said)
 
     def opens_in(self, version, kind, **options):
-        """A child that speaks this revision and no other."""
+        """A child that supports only this revision."""
         self.note.unlink(missing_ok=True)
         said = self.opens(kind, target=self.target(kind, BAD_CHILD_VERSION=version), version=version,
                           mode="modern" if version == kp.MODERN else "legacy", **options)
@@ -83,7 +83,7 @@ class ChildTest(kp.DriveTest):
 
 class Ending(ChildTest):
     def test_g6_polite(self):
-        """G6 STD-09: a child that goes when its input ends gets no signal, and is not waited for longer than it takes"""
+        """G6 STD-09: a child that exits at the end of its input gets no signal, and close() does not wait longer than that"""
         for version in REVISIONS:
             with self.subTest(version):
                 child = self.opens_in(version, "polite")
@@ -107,7 +107,7 @@ class Ending(ChildTest):
         self.caller.finish()
 
     def test_g6_ignores_sigterm(self):
-        """G6 STD-09: a child that ignores SIGTERM too is killed: first the end of input, then SIGTERM, then SIGKILL"""
+        """G6 STD-09: a child that also ignores SIGTERM is killed: first end of input, then SIGTERM, then SIGKILL"""
         limits = {**PATIENT, "child_exit": 200, "child_term": 200}
         for version in REVISIONS:
             with self.subTest(version):
@@ -121,7 +121,7 @@ class Ending(ChildTest):
         self.caller.finish()
 
     def test_g4_g6_dropped_without_close(self):
-        """G4 G6: a client that is destroyed ends its child in the same way, calls waiting and all"""
+        """G4 G6: destroying a client ends its child in the same way, also with calls waiting"""
         self.opens("ignores_term", limits=QUICK)
         child = self.watch(self.facts()["pid"])
         waiting = [self.tool("wait") for _ in range(5)]
@@ -133,21 +133,21 @@ class Ending(ChildTest):
         self.caller.finish()
 
     def test_g6_end_of_the_program(self):
-        """G6: a program that ends takes its children with it"""
+        """G6: when the program exits, its child processes exit, too"""
         self.opens("ignores_term", limits=QUICK)
         child = self.watch(self.facts()["pid"])
         self.caller.finish()
         child.wait_for_end("the child to go")
 
     def test_g6_writes_at_the_end(self):
-        """G6: what a child still writes after the end of its input is read, so that it can come to its end"""
+        """G6: output of a child after the end of its input is read, so that it can exit"""
         self.opens("writes_at_the_end")
         self.closes()
         self.assertEqual(self.notes()[-1], "everything written")
         self.leaves_nothing()
 
     def test_g6_grandchild(self):
-        """G6: the end of the process counts, not that of its pipes: a grandchild may hold them"""
+        """G6: the exit of the process counts, not the end of its pipes: a grandchild may hold them"""
         held = self.folder / "hold"
         os.mkfifo(held)
         self.opens("grandchild", target=self.target("grandchild", BAD_CHILD_HOLD=str(held)))
@@ -163,7 +163,7 @@ class Ending(ChildTest):
         self.caller.finish()
 
     def test_d1_g8_killed_with_a_grandchild(self):
-        """D1 G8: a killed child is noticed though a grandchild holds its pipes"""
+        """D1 G8: a killed child is detected although a grandchild holds its pipes"""
         held = self.folder / "hold"
         os.mkfifo(held)
         self.opens("grandchild", target=self.target("grandchild", BAD_CHILD_HOLD=str(held)))
@@ -178,7 +178,7 @@ class Ending(ChildTest):
         self.caller.finish()
 
     def test_g7_dead_already(self):
-        """G7: a child that is dead already is reported, leaves no zombie and is not signalled again"""
+        """G7: a child that has already exited is reported, leaves no zombie and gets no signal"""
         self.opens("polite", events=["disconnected"])
         self.watch(self.facts()["pid"]).kill()
         self.assertIn("signal 9", self.caller.event("disconnected")["cause"])
@@ -187,7 +187,7 @@ class Ending(ChildTest):
         self.leaves_nothing()
 
     def test_g1_closing_twice(self):
-        """G1: closing again, and at the same time, is as good as once"""
+        """G1: close() is idempotent, also concurrently"""
         self.opens("ignores_eof", limits={**PATIENT, "child_exit": 200})
         several = [self.caller.begin("close", **{"as": "a"}) for _ in range(5)]
         for each in several:
@@ -198,7 +198,7 @@ class Ending(ChildTest):
 
 class Dying(ChildTest):
     def test_d1_g8_ten_waiting(self):
-        """D1 G8: a child is killed with ten calls waiting: each ends once, with the cause and last words, before the end is told"""
+        """D1 G8: a child is killed with ten calls waiting: each ends once, with the cause and the stderr output, before on_disconnected"""
         self.opens("polite", shared_loop=True, events=["disconnected"])
         waiting = [self.tool("wait") for _ in range(10)]
         order = []  # whether each had ended when the end was told
@@ -225,7 +225,7 @@ class Dying(ChildTest):
         self.leaves_nothing()
 
     def test_d3_call_after_the_end(self):
-        """D3: a call after the end fails at once, and connecting again starts another child"""
+        """D3: a call after the end fails immediately, and connecting again starts another child"""
         self.opens("polite")
         self.assertEqual(self.tool("leave").wait().kind, "closed")
         self.assertEqual(self.tool("facts").wait().kind, "closed")
@@ -236,7 +236,7 @@ class Dying(ChildTest):
         self.leaves_nothing()
 
     def test_g8_restart(self):
-        """G8 STD-11: with a policy the next call starts another child; what was subscribed to is lost"""
+        """G8 STD-11: with a restart policy the next call starts another child; subscriptions are lost"""
         self.opens("polite", restart={"attempts": 2, "first_wait": 1}, events=["disconnected"])
         first = self.facts()["pid"]
         self.assertEqual(self.caller.do("subscribe", **{"as": "a", "sub": "s", "uris": ["test://a"]}).kind, "result")
@@ -253,7 +253,7 @@ class Dying(ChildTest):
         self.leaves_nothing()
 
     def test_g8_restart_is_bounded(self):
-        """G8 STD-11: a child that dies each time it is started is not started for ever"""
+        """G8 STD-11: a child that exits after each start is not restarted forever"""
         working = self.folder / "works"
         working.write_text("")
         script = self.folder / "fragile"
@@ -274,7 +274,7 @@ class Dying(ChildTest):
 
 class Starting(ChildTest):
     def test_g9_exit_at_once(self):
-        """G9 D1: a child that exits at once: connecting fails, with its status and what it said"""
+        """G9 D1: a child that exits immediately: connecting fails with its status and stderr output"""
         for mode in ("legacy", "modern", "automatic"):
             said = self.open("exit_at_once", mode=mode)
             self.assertEqual(said.kind, "closed", said)
@@ -285,7 +285,7 @@ class Starting(ChildTest):
         self.caller.finish()
 
     def test_exits_on_the_probe(self):
-        """VER-03: a child that exits, or is killed, on the question for its era is of the older one, and is started again"""
+        """VER-03: a child that exits, or is killed, on the version probe is an older server, and is started again"""
         for kind in ("exit_on_probe", "killed_by_probe"):
             self.note.unlink(missing_ok=True)
             said = self.opens(kind, mode="automatic")
@@ -297,7 +297,7 @@ class Starting(ChildTest):
         self.caller.finish()
 
     def test_silent_on_the_probe(self):
-        """VER-03: a child that says nothing to the question for its era is of the older one, and goes on"""
+        """VER-03: a child that does not answer the version probe is an older server, and continues"""
         said = self.opens("silent_on_probe", mode="automatic", probe_timeout=300)
         self.assertEqual(said["result"]["modern"], False)
         self.facts()
@@ -305,7 +305,7 @@ class Starting(ChildTest):
         self.leaves_nothing()
 
     def test_g9_cannot_be_started(self):
-        """G9: what is not there, or cannot be executed, says so; nothing is left"""
+        """G9: a missing or not executable program is reported; nothing leaks"""
         plain = self.folder / "plain"
         plain.write_text("not a program")
         broken = self.folder / "broken"
@@ -333,7 +333,7 @@ class Starting(ChildTest):
 
 class Possessions(ChildTest):
     def test_g10_two_children(self):
-        """G10: two children do not hold each other's pipes: the first sees the end of its input while the second lives"""
+        """G10: two children do not hold each other's pipes: the first gets the end of its input while the second runs"""
         self.opens("polite", "a")
         self.opens("polite", "b")
         first = self.watch(self.facts("a")["pid"])
@@ -344,7 +344,7 @@ class Possessions(ChildTest):
         self.leaves_nothing("a", "b")
 
     def test_g10_no_descriptors(self):
-        """G10: a child has its three standard descriptors and nothing else, whatever the client holds"""
+        """G10: a child has its three standard descriptors and no others of the client"""
         self.caller.finish()
         with tempfile.TemporaryFile() as stray:
             os.set_inheritable(stray.fileno(), True)
@@ -359,7 +359,7 @@ class Possessions(ChildTest):
             caller.finish()
 
     def test_environment_and_directory(self):
-        """STD-13: a child gets the client's environment, what is added to it, its directory, its arguments, a group of its own"""
+        """STD-13: a child gets the client's environment, additional variables, its directory, its arguments and its own process group"""
         target = self.target("polite", "with space", "", "ä", BAD_CHILD_VARIABLE="a=b c\n")
         target["child"]["directory"] = str(self.folder)
         self.opens("polite", target=target)
@@ -372,7 +372,7 @@ class Possessions(ChildTest):
         self.leaves_nothing()
 
     def test_std08_flood(self):
-        """STD-08: 100 MB on standard error are read and forgotten; it is no error"""
+        """STD-08: 100 MB on standard error are read and discarded without an error"""
         self.opens("flood", events=["stderr_bytes"])
         while self.caller.event("stderr_bytes")["bytes"] < 99_000_000:
             pass

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """100,000 calls of our client to our server through a proxy that breaks connections at seeded random points: every call has exactly
-one outcome and it is true. What is reported as done was done, once; nothing was done twice; what could not be sent was not done."""
+one correct outcome. A call that is reported as done was executed once; none was executed twice; an unsent call was not executed."""
 
 # ctest-labels: threads
 # ctest-timeout: 900
@@ -34,14 +34,14 @@ def number_of_calls():
 
 
 class Counter(hc.HttpServer):
-    """The server that counts, over HTTP and on lines."""
+    """The counting server, over HTTP and over byte streams."""
 
     def __init__(self):
         super().__init__("--tcp", "127.0.0.1:0", "--log-level", "error", command=("test-caller", "counter"))
         self.tcp = self.wait_for_line(r"serving (?:tcp )?(127\.0\.0\.1:\d+)\n")[1]
 
     def executed(self, count):
-        """How often each number was recorded, asked for without a proxy: a digit for each."""
+        """How often each number was recorded, requested without a proxy: one digit for each."""
         return hc.Modern(self).text(hc.Modern(self).call("ask", "executed", {"from": 0, "count": count}))
 
 
@@ -99,7 +99,7 @@ class Storm:
 
 class Faults(kp.DriveTest):
     def test_d1_d2_d4_d7_d8_i7_true_outcomes(self):
-        """D1 D2 D4 D7 D8 I7: each of many calls through a proxy that breaks connections has one outcome, and it is true"""
+        """D1 D2 D4 D7 D8 I7: each of many calls through a proxy that breaks connections has one correct outcome"""
         count = number_of_calls()
         print(f"seed {SEED}, {count} calls (KEEL_SEED, KEEL_CALLS)", file=sys.stderr)
         with (Counter() as server, FaultProxy(SEED, f"{server.host}:{server.port}", MEAN) as web,
@@ -123,7 +123,7 @@ class Faults(kp.DriveTest):
         proof.spoke(LEGACY)
 
     def connect(self, caller, web, lines):
-        """Names of clients, and the wire of each. Through the proxies, so it may take several attempts."""
+        """Names of clients, and the transport of each. Through the proxies, so it may take several attempts."""
         clients = {}
         for wire in WIRES:
             how, era = wire.split()
@@ -141,7 +141,7 @@ class Faults(kp.DriveTest):
         return clients
 
     def judge(self, storm, count, executed):
-        """Holds what was reported against what was done."""
+        """Compares the reported outcomes with the executed calls."""
         self.assertEqual(storm.twice, [])
         self.assertEqual(len(storm.outcomes), count)
         self.assertEqual(len(executed), count)
@@ -169,7 +169,7 @@ class Faults(kp.DriveTest):
                 yield n, "said not to have been sent", times, outcome
 
     def test_the_judge(self):
-        """the check itself: each way of lying is found"""
+        """the check itself detects each kind of wrong outcome"""
         ok, gone, none = ({"kind": "result", "result": {"text": "0"}}, {"kind": "closed"}, {"kind": "unavailable"})
         for outcome, times, true in ((ok, "1", True), (ok, "0", False), (ok, "2", False), (gone, "0", True), (gone, "1", True),
                                      (gone, "2", False), (none, "0", True), (none, "1", False),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""It never hangs: whatever a server does, at whatever point, each call of the client ends exactly once and with the right kind of
-error; nothing is left of it, and the next call works. The table is hang_cells.py, the servers are hostile_server.py."""
+"""The client never hangs: whatever a server does at any point, each call ends exactly once with the correct kind of error, nothing
+leaks, and the next call works. The table is hang_cells.py, the servers are hostile_server.py."""
 
 # ctest-labels: threads
 # ctest-timeout: 900
@@ -47,7 +47,7 @@ class Runner:
 
     @staticmethod
     def chance(cell):
-        """A number that is any, and the same each time."""
+        """An arbitrary number that is the same each time."""
         return zlib.crc32(str(cell).encode())
 
     def close(self):
@@ -75,7 +75,7 @@ class Runner:
         return o
 
     def play(self, cell):
-        """Nothing, or what was wrong."""
+        """None, or the error."""
         try:
             if cell.wire == "stdio":
                 return self.play_at(cell, child(cell.plan))
@@ -122,7 +122,7 @@ class Runner:
         return self.caller.call(name, cell.call, CALLS[cell.call][0], **how)
 
     def fresh(self, cell):
-        """The next call, on a connection of its own to a server that behaves."""
+        """The next call, on a separate connection to a correct server."""
         name = self.name()
         opened = self.caller.open(name, self.good_target(cell.wire, cell.era),
                                   mode="legacy" if cell.era == "legacy" else "automatic", limits=CHILD_LIMITS)
@@ -164,15 +164,15 @@ class HangTest(kp.DriveTest):
         self.all_end([cell for wire in wires for era in ERAS for cell in make(wire, era)])
 
     def test_d1_d4_child(self):
-        """D1 D4: a child that ends, closes its pipes or says nothing, at every point of every call"""
+        """D1 D4: a child that exits, closes its pipes or does not answer, at every point of every call"""
         self.of(hang_cells.endings, "stdio")
 
     def test_d1_d4_sockets(self):
-        """D1 D4: a server on a socket that ends, closes, resets or says nothing, at every point of every call"""
+        """D1 D4: a server on a socket that exits, closes, resets or does not answer, at every point of every call"""
         self.of(hang_cells.endings, "tcp", "unix")
 
     def test_d2_d4_http(self):
-        """D2 D4: an HTTP server that ends, closes, resets or says nothing, at every point of every call"""
+        """D2 D4: an HTTP server that exits, closes, resets or does not answer, at every point of every call"""
         self.of(hang_cells.endings, *HTTP)
 
     def test_d1_d2_d4_old_transport(self):
@@ -180,20 +180,20 @@ class HangTest(kp.DriveTest):
         self.of(hang_cells.endings, "old_sse")
 
     def test_d9_d10_d11_lines(self):
-        """D9 D10 D11: every call is answered with garbage by a server on lines; what is no answer to it is passed over"""
+        """D9 D10 D11: every call gets invalid data from a server on a byte stream; messages that are not its response are ignored"""
         self.of(hang_cells.garbage, *LINES)
 
     def test_d2_d10_d18_http(self):
-        """D2 D10 D18: every call is answered with garbage over HTTP, in JSON and in event streams"""
+        """D2 D10 D18: every call gets invalid data over HTTP, in JSON and in event streams"""
         self.of(hang_cells.garbage, *HTTP)
 
     def test_d10_old_transport(self):
-        """D10: every call is answered with garbage over the transport of 2024-11-05"""
+        """D10: every call gets invalid data over the transport of 2024-11-05"""
         self.of(hang_cells.garbage, "old_sse")
 
 
 class TheServers(kp.DriveTest):
-    """Up to their fault they are proper servers: otherwise nothing would be proved by what they do."""
+    """Until their fault, the servers must be correct: otherwise these tests would prove nothing."""
 
     REQUESTS = {"tools/call": {"name": "echo", "arguments": {}}, "resources/read": {"uri": "test://a"},
                 "prompts/get": {"name": "p"}, "logging/setLevel": {"level": "info"},
@@ -204,7 +204,7 @@ class TheServers(kp.DriveTest):
         return [m for m in RESULTS if m != "x/own" and not (era == "modern" and m in LEGACY_ONLY)]
 
     def test_on_lines(self):
-        """what they answer on lines is what the official schemas want"""
+        """responses on byte streams match the official schemas"""
         for era in ERAS:
             with HostileServer("tcp", Plan(era)) as server:
                 host, port = server.target["tcp"].split(":")
@@ -217,7 +217,7 @@ class TheServers(kp.DriveTest):
                         self.assertIn("result", answer, method)
 
     def test_over_http(self):
-        """what they answer over HTTP is what the official schemas want"""
+        """responses over HTTP match the official schemas"""
         for wire in HTTP:
             for era in ERAS:
                 with HostileServer(wire, Plan(era)) as server:
@@ -232,7 +232,7 @@ class TheServers(kp.DriveTest):
 
 
 class Address:
-    """A server as http_client wants it."""
+    """A server for http_client."""
 
     credential = None
 
@@ -255,7 +255,7 @@ class TheTableItself(kp.DriveTest):
                 yield from hang_cells.garbage(wire, era)
 
     def test_every_call_on_every_wire(self):
-        """every call meets every fault on every wire, and few outcomes are left open"""
+        """every call meets every fault on every transport, and few outcomes are left open"""
         all_cells = list(self.cells())
         self.assertEqual(len(all_cells), len(set(all_cells)))
         open_ones = [c for c in all_cells if len(hang_cells.expected(c)) > 1]

@@ -33,7 +33,7 @@ class V1Stdio(OverStdio, SdkConversation, ServerTest):
     script = "v1.mjs"
 
     def test_pinned(self):
-        """VER-13: a server that does not know the revision that was asked for is refused, and says why"""
+        """VER-13: a server that does not support the requested revision is rejected with the reason"""
         said = self.caller.open("c", self.where(), mode="modern")
         self.addCleanup(self.caller.drop, "c")
         self.assertEqual(said.kind, "unavailable")
@@ -76,7 +76,7 @@ class Everything:
         self.assertEqual(name, "mcp-servers/everything")
 
     def test_features(self):
-        """Lists, calls, reading, prompts, completion"""
+        """lists, calls, resources, prompts and completion work"""
         self.assertLessEqual({"echo", "get-sum", "trigger-sampling-request"}, set(self.names("tools/list")))
         self.assertEqual(self.tool("echo", message="ü"), "Echo: ü")
         self.assertIn("is 5", self.tool("get-sum", a=2, b=3))
@@ -95,7 +95,7 @@ class Everything:
         self.ask("ping")
 
     def test_questions(self):
-        """ELI-01 ELI-18 SAM-01 ROOT-01: a form of every kind of field, a page, a sampling, and roots"""
+        """ELI-01 ELI-18 SAM-01 ROOT-01: a form with every kind of field, a URL, sampling and roots"""
         said = self.tool("trigger-elicitation-request")
         self.assertIn("- Name: Ada", said)
         self.assertIn("- Favorite Integer: 42", said)  # its default
@@ -106,7 +106,7 @@ class Everything:
         self.assertIn("file:///srv/one", self.tool("get-roots-list"))
 
     def test_d13_progress(self):
-        """D13 D7: progress of a long operation, which is then given up"""
+        """D13 D7: progress of a long operation, which is then cancelled"""
         call = self.begin("trigger-long-running-operation", progress=True, duration=0.4, steps=4)
         for step in range(1, 5):
             self.assertEqual(self.caller.event("progress", n=call.n)["progress"], step)
@@ -115,7 +115,7 @@ class Everything:
         self.assertEqual(self.tool("echo", message="x"), "Echo: x")
 
     def test_subscription(self):
-        """SUB-06: updates of a resource"""
+        """SUB-06: updates of a resource are delivered"""
         self.subscribe(uris=[self.document])
         self.tool("toggle-subscriber-updates")  # on
         self.assertEqual(self.change()["uri"], self.document)
@@ -124,7 +124,7 @@ class Everything:
         self.unsubscribe()
 
     def test_d1_d2_d4_killed(self):
-        """D1 D2 D4 G7: the server is killed in the middle of a call, which ends; the time that it has is its own"""
+        """D1 D2 D4 G7: the server is killed during a call, which ends; each call has its own timeout"""
         victim = self.open_victim()
         operation = {"name": "trigger-long-running-operation", "arguments": {"duration": 40, "steps": 100}}
         calls = [self.caller.begin("call", **{"as": "b", "what": "call_tool", "args": operation, "progress": True, **self.bounds})
@@ -177,7 +177,7 @@ class EverythingHttp(Everything, ServerTest):
 
 
 class EverythingOldSse(EverythingHttp):
-    """LHTTP-15: one stream for all that the server says."""
+    """LHTTP-15: one stream for all messages of the server."""
 
     mode, path = "sse", "/sse"
     loss, bounds = "closed", {}
@@ -199,7 +199,7 @@ class Filesystem(ServerTest):
         return {"uri": (self.folder / name).as_uri(), "name": name}
 
     def test_files(self):
-        """TOOL-14: files are listed, read and written; what is outside is refused, as a result"""
+        """TOOL-14: files are listed, read and written; a path outside is rejected with an error result"""
         self.assertEqual(self.open(self.target), "secure-filesystem-server")
         self.assertIn("read_text_file", self.names("tools/list", "b"))
         note = str(self.folder / "one" / "note.txt")
@@ -214,7 +214,7 @@ class Filesystem(ServerTest):
             self.assertEqual(len(self.result(call.wait())["text"]), 140_000)
 
     def test_roots(self):
-        """ROOT-01 ROOT-02: the server asks for roots by itself, and again when it is told that they have changed"""
+        """ROOT-01 ROOT-02: the server requests the roots, and again after a change notification"""
         self.open(self.target, answers={"roots": [self.root("two")]}, events=["stderr"])
         self.allows("two")
         self.assertEqual(self.tool("read_text_file", "b", path=str(self.folder / "two" / "note.txt")), "in two")
@@ -233,7 +233,7 @@ class Filesystem(ServerTest):
 
 class Memory(ServerTest):
     def test_g8_std_11_graph(self):
-        """G8 STD-11: what was written is there after its server was killed and another was started by the next call"""
+        """G8 STD-11: data is still there after its server was killed and the next call has started another"""
         folder = self.enterContext(tempfile.TemporaryDirectory())
         target = self.child(running.OFFICIAL / "server-memory" / "dist" / "index.js", MEMORY_FILE_PATH=f"{folder}/memory.jsonl")
         self.assertEqual(self.open(target, restart={"attempts": 1}, events=["disconnected"]), "memory-server")
@@ -255,7 +255,7 @@ class Memory(ServerTest):
 
 
 class Kubernetes:
-    """Without a cluster: at its address nobody listens, or somebody who never answers."""
+    """Without a cluster: its address refuses connections, or never answers."""
 
     version = MODERN
     options = {}
@@ -268,14 +268,14 @@ class Kubernetes:
         self.config = running.kubeconfig(self.enterContext(tempfile.TemporaryDirectory()), self.cluster.port)
 
     def waits_for_cluster(self):
-        """A call that is at work: it waits for an answer of the cluster."""
+        """A running call: it waits for a response of the cluster."""
         self.cluster.appear()
         call = self.begin("pods_list_in_namespace", "b", namespace="here")
         self.assertIn("/namespaces/here/pods", self.cluster.asked.get(timeout=kp.SECONDS_TO_HANG))
         return call
 
     def test_features(self):
-        """VER-14 TOOL-14: lists, calls, prompts; without a cluster a tool fails in its own business"""
+        """VER-14 TOOL-14: lists, calls and prompts work; without a cluster a tool reports a tool-level error"""
         self.assertEqual(self.reach(), "kubernetes-mcp-server")
         self.assertLessEqual({"configuration_view", "pods_list"}, set(self.names("tools/list", "b")))
         self.assertEqual(self.names("prompts/list", "b"), ["cluster-health-check"])
@@ -289,7 +289,7 @@ class Kubernetes:
             self.assertIn("current-context: here", self.result(call.wait())["text"])
 
     def test_d7_cancellation(self):
-        """D7 STD-04: a call that is given up is given up by the server too: it leaves the cluster that it was waiting for"""
+        """D7 STD-04: a cancelled call is cancelled by the server too: it closes its connection to the cluster"""
         self.reach()
         self.give_up(self.waits_for_cluster())
         if self.hears_of_cancellation:
@@ -297,7 +297,7 @@ class Kubernetes:
         self.assertIn("current-context: here", self.tool("configuration_view", "b"))
 
     def test_d1_d2_killed(self):
-        """D1 D2 G7: the server is killed in the middle of a call"""
+        """D1 D2 G7: the server is killed during a call"""
         self.reach()
         call = self.waits_for_cluster()
         self.victim().kill()
@@ -317,7 +317,7 @@ class KubernetesStdio(Kubernetes, ServerTest):
         return watched
 
     def test_g6_through_its_package(self):
-        """G6 STD-09: as its users start it, the server is a grandchild; it goes with the end of its input, too"""
+        """G6 STD-09: started through its Node.js package, the server is a grandchild; it exits at the end of its input, too"""
         launcher = running.MODULES / "kubernetes-mcp-server" / "bin" / "index.js"
         self.open(self.child(launcher, "--kubeconfig", self.config), **self.options)
         child, = self.caller.census()["children"]
@@ -334,7 +334,7 @@ class KubernetesStdioLegacy(KubernetesStdio):
 
 
 class KubernetesHttp(Kubernetes, ServerTest):
-    """With sessions it answers server/discover, but names older revisions only: the client takes the newest of them."""
+    """With sessions it answers server/discover, but lists older revisions only: the client selects the newest of them."""
 
     version = LEGACY
     loss = "stream_lost"

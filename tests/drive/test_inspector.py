@@ -41,14 +41,14 @@ def install():
 
 
 class Inspector:
-    """One server as the Inspector sees it. Each method is a process of its own, which connects, asks once and leaves."""
+    """One server as the Inspector sees it. Each method runs a separate process, which connects, sends one request and exits."""
 
     def __init__(self, program, home, url, *how):
         self.command = [packages.node(), program, "--cli", url, "--format", "json", "--quiet", *how]
         self.home = home
 
     def run(self, method, *options):
-        """Its exit status, and what it said as JSON."""
+        """Its exit status, and its output as JSON."""
         done = subprocess.run(
             [*self.command, "--method", method, *options], stdin=subprocess.DEVNULL, capture_output=True, text=True,
             timeout=kp.SECONDS_TO_HANG, env={**os.environ, "HOME": self.home})
@@ -71,7 +71,7 @@ class Inspector:
         return "\n".join(block["text"] for block in self.call(tool, **arguments)["content"])
 
     def failure(self, tool, **arguments):
-        """What is said about a call that fails, as a result or as an error."""
+        """The message of a failed call, from a result or an error."""
         status, said = self.run("tools/call", "--tool-name", tool, "--tool-args-json", json.dumps(arguments))
         assert status != 0, said
         return json.dumps(said)
@@ -155,7 +155,7 @@ class CommandLine(ClientsTest):
             self.everything(i, "2026-07-28")
 
     def test_auto(self):
-        """Left to choose, it takes 2026-07-28."""
+        """By default it selects 2026-07-28."""
         with self.served() as server:
             i = Inspector(self.program, self.home, server.url, "--transport", "http", "--protocol-era", "auto")
             self.assertEqual(i.call("request_facts")["structuredContent"]["protocol_version"], "2026-07-28")

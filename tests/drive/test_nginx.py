@@ -21,11 +21,11 @@ class BehindNginx(ClientsTest):
                 self.run_script(script, client, *(each.format(url=url, direct=server.url) for each in more))
 
     def test_h19_streams(self):
-        """H19 I2 I3: progress and changes come as they happen; whoever gives up ends the call, also through nginx."""
+        """H19 I2 I3: progress and changes arrive as they happen, and a cancel ends the call, also through nginx."""
         self.for_each(("v1", "v2-legacy", "v2-pin"), "streams.mjs", "{url}", "{direct}")
 
     def test_h19_streams_over_http_1_0(self):
-        """H19 I2 I3: the same when nginx speaks HTTP/1.0 to the server, as it does unless told otherwise."""
+        """H19 I2 I3: the same when nginx uses HTTP/1.0 to the server, which is its default."""
         self.for_each(("v1", "v2-pin"), "streams.mjs", "{url}", "{direct}", through="/plain")
 
     def test_conversations(self):
@@ -33,11 +33,11 @@ class BehindNginx(ClientsTest):
         self.for_each(("v1", "v2-pin"), "conversation.mjs", "http", "{url}")
 
     def test_h9_h11_resumption(self):
-        """H9 H11: a client that loses its connection to nginx comes back and gets each event and the answer once."""
+        """H9 H11: a client that loses its connection to nginx reconnects and gets each event and the response once."""
         self.for_each(("v1", "v2-pin"), "resume.mjs", "{url}")
 
     def test_h19_nginx_would_hold_events_back(self):
-        """H19: without the server's word against it nginx holds the events back until the call is over."""
+        """H19: without the server's X-Accel-Buffering header nginx buffers the events until the call ends."""
         with self.served() as server, Nginx(server) as nginx, Connection(nginx.at) as c:
             client = Modern(server)
             asleep = client.call(1, "sleep", {"ms": 300}, progressToken="p")

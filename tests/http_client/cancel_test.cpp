@@ -5,7 +5,7 @@ using keel::test::exchange;
 using keel::test::heard;
 using namespace std::chrono_literals;
 
-TEST_CASE("a transfer that is cancelled while it waits never leaves") {
+TEST_CASE("a transfer that is cancelled while it waits is never sent") {
     exchange x({.max_connections = 1});
     heard a;
     heard b;
@@ -22,7 +22,7 @@ TEST_CASE("a transfer that is cancelled while it waits never leaves") {
     CHECK(x.pool->count().waiting == 0);
 }
 
-TEST_CASE("a transfer that is cancelled while its connection is made leaves the connection to the next") {
+TEST_CASE("a transfer that is cancelled while connecting leaves the connection to the next") {
     exchange x;
     x.hold_dials = true;
     heard a;
@@ -39,7 +39,7 @@ TEST_CASE("a transfer that is cancelled while its connection is made leaves the 
     CHECK(x.dialed.size() == 1);
 }
 
-TEST_CASE("a transfer that has left is cancelled by closing its connection, and the next one gets its place") {
+TEST_CASE("a sent transfer is cancelled by closing its connection, and the next one gets its place") {
     exchange x({.max_connections = 1});
     heard a;
     heard b;
@@ -58,7 +58,7 @@ TEST_CASE("a transfer that has left is cancelled by closing its connection, and 
     CHECK(b.outcome == "end");
 }
 
-TEST_CASE("a transfer may be cancelled from inside any of its calls") {
+TEST_CASE("a transfer may be cancelled in any of its callbacks") {
     exchange x;
     heard h;
     http_client::transfer_pool::id id = 0;
@@ -79,7 +79,7 @@ TEST_CASE("a transfer may be cancelled from inside any of its calls") {
     CHECK(x.wires.size() == 2);
 }
 
-TEST_CASE("cancelling at the end, or when it is all over, is nothing") {
+TEST_CASE("cancelling at the end or afterwards has no effect") {
     exchange x;
     heard h;
     http_client::transfer_pool::id id = 0;
@@ -95,7 +95,7 @@ TEST_CASE("cancelling at the end, or when it is all over, is nothing") {
     x.pool->pause(id, true);
 }
 
-TEST_CASE("a failure that is cancelled before it was told is not told") {
+TEST_CASE("a failure that is cancelled before its callback is not reported") {
     exchange x;
     x.dial_failure = "refused";
     heard h;
@@ -105,7 +105,7 @@ TEST_CASE("a failure that is cancelled before it was told is not told") {
     CHECK(h.outcome.empty());
 }
 
-TEST_CASE("the pool may be destroyed from inside any call") {
+TEST_CASE("the pool may be destroyed in any callback") {
     exchange x;
     heard h;
     heard other;
@@ -139,7 +139,7 @@ TEST_CASE("the pool may be destroyed from inside any call") {
     CHECK(other.outcome.empty());
 }
 
-TEST_CASE("the pool may be destroyed while failures are told") {
+TEST_CASE("the pool may be destroyed while failures are reported") {
     exchange x({.max_connections = 1});
     x.dial_failure = "refused";
     heard a;
@@ -152,7 +152,7 @@ TEST_CASE("the pool may be destroyed while failures are told") {
     CHECK(b.outcome.empty());
 }
 
-TEST_CASE("destroying the pool ends everything without a word") {
+TEST_CASE("destroying the pool ends everything without callbacks") {
     exchange x({.max_connections = 2});
     heard h[4];
     x.start(h[0]);
@@ -188,7 +188,7 @@ TEST_CASE("a paused transfer is not read") {
     CHECK(x.pool->count().idle == 1);
 }
 
-TEST_CASE("a transfer that pauses itself in the middle of what was read gets the rest later") {
+TEST_CASE("a transfer that pauses itself in the middle of its input gets the rest later") {
     exchange x;
     heard h;
     http_client::transfer_pool::id id = 0;
@@ -241,7 +241,7 @@ TEST_CASE("a transfer that pauses itself in the middle of what was read gets the
     }
 }
 
-TEST_CASE("a connection that breaks under a paused transfer") {
+TEST_CASE("a connection that fails under a paused transfer") {
     exchange x;
     heard h;
     auto id = x.start(h);

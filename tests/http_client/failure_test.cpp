@@ -30,7 +30,7 @@ const std::string until_close = "HTTP/1.1 200 OK\r\nContent-Type: a/b\r\n\r\nhel
 
 }  // namespace
 
-TEST_CASE("a response that breaks off at any byte is lost; a complete one is not") {
+TEST_CASE("a response that ends early at any byte is lost; a complete one is not") {
     for (const std::string& response : {sized, chunked}) {
         for (std::size_t n = 0; n <= response.size(); ++n) {
             for (blow how : blows) {
@@ -52,7 +52,7 @@ TEST_CASE("a response that breaks off at any byte is lost; a complete one is not
     }
 }
 
-TEST_CASE("a response without a length is complete when the server closes, and lost when the connection breaks") {
+TEST_CASE("a response without a length is complete when the server closes, and lost when the connection fails") {
     const std::size_t head = until_close.find("\r\n\r\n") + 4;
     for (std::size_t n = 0; n <= until_close.size(); ++n) {
         for (blow how : blows) {
@@ -68,7 +68,7 @@ TEST_CASE("a response without a length is complete when the server closes, and l
     }
 }
 
-TEST_CASE("however a response is cut, the same is heard, and the connection is used again") {
+TEST_CASE("the result does not depend on how a response is split, and the connection is reused") {
     for (const std::string& response : {sized, chunked}) {
         for (std::size_t n = 1; n < response.size(); ++n) {
             CAPTURE(n);
@@ -90,7 +90,7 @@ TEST_CASE("however a response is cut, the same is heard, and the connection is u
     }
 }
 
-TEST_CASE("garbage at any byte of a response is one failure, or a body") {
+TEST_CASE("an invalid byte anywhere in a response is one failure, or part of the body") {
     for (const std::string& response : {sized, chunked}) {
         for (std::size_t n = 0; n < response.size(); ++n) {
             CAPTURE(n);
@@ -108,7 +108,7 @@ TEST_CASE("garbage at any byte of a response is one failure, or a body") {
     }
 }
 
-TEST_CASE("a request that breaks off while it is written") {
+TEST_CASE("a request that fails while it is written") {
     const std::size_t whole = [] {
         exchange x;
         heard h;
@@ -132,7 +132,7 @@ TEST_CASE("a request that breaks off while it is written") {
     }
 }
 
-TEST_CASE("a request that is cut off by the server while it is written") {
+TEST_CASE("a request that is interrupted by the server while it is written") {
     for (std::size_t n : {0u, 1u, 20u, 60u}) {
         for (blow how : blows) {
             CAPTURE(n);
@@ -148,7 +148,7 @@ TEST_CASE("a request that is cut off by the server while it is written") {
     }
 }
 
-TEST_CASE("an old connection that takes nothing is replaced: nothing of the request has left") {
+TEST_CASE("an idle connection that accepts no byte is replaced: nothing of the request was sent") {
     exchange x;
     heard first;
     x.start(first);
@@ -164,7 +164,7 @@ TEST_CASE("an old connection that takes nothing is replaced: nothing of the requ
     CHECK(second.outcome == "end");
 }
 
-TEST_CASE("an old connection that breaks before a byte of the response has lost the request: it is never repeated") {
+TEST_CASE("an idle connection that fails before the first byte of the response has lost the request: no retry") {
     for (blow how : blows) {
         exchange x;
         heard first;
@@ -178,7 +178,7 @@ TEST_CASE("an old connection that breaks before a byte of the response has lost 
     }
 }
 
-TEST_CASE("a server that speaks before it was asked has answered nothing") {
+TEST_CASE("a server that sends data before the request has answered nothing") {
     exchange x;
     x.prepare = [](test::script& s) { s.accept(0); };
     heard h;
@@ -187,7 +187,7 @@ TEST_CASE("a server that speaks before it was asked has answered nothing") {
     CHECK(h.outcome == "not_sent");
 }
 
-TEST_CASE("an attempt to connect that fails is one failure for each that waited for it") {
+TEST_CASE("a failed connection attempt is one failure for each waiting transfer") {
     exchange x;
     x.hold_dials = true;
     heard a;
@@ -206,7 +206,7 @@ TEST_CASE("an attempt to connect that fails is one failure for each that waited 
     CHECK(b.outcome == "end");
 }
 
-TEST_CASE("an attempt that fails at once is told later") {
+TEST_CASE("an attempt that fails immediately is reported later") {
     exchange x;
     x.dial_failure = "refused";
     heard h;
@@ -219,7 +219,7 @@ TEST_CASE("an attempt that fails at once is told later") {
     CHECK(x.reports.size() == 1);
 }
 
-TEST_CASE("a server that cannot be reached costs two rounds of attempts, however many wait") {
+TEST_CASE("an unreachable server costs two rounds of attempts, however many transfers wait") {
     exchange x({.max_connections = 2});
     x.hold_dials = true;
     x.dial_failure = "refused";
@@ -231,7 +231,7 @@ TEST_CASE("a server that cannot be reached costs two rounds of attempts, however
     CHECK(x.dialed.size() <= 4);
 }
 
-TEST_CASE("no connection in time is not_sent") {
+TEST_CASE("a connect timeout is not_sent") {
     exchange x({.connect_timeout = 30s});
     x.hold_dials = true;
     heard h;
@@ -244,7 +244,7 @@ TEST_CASE("no connection in time is not_sent") {
     CHECK(x.held.empty());  // the attempt was dropped
 }
 
-TEST_CASE("a transfer that came later gets an attempt of its own") {
+TEST_CASE("a transfer that was started later gets its own attempt") {
     exchange x({.connect_timeout = 30s});
     x.hold_dials = true;
     heard early;

@@ -5,7 +5,7 @@ using keel::test::exchange;
 using keel::test::heard;
 using namespace std::chrono_literals;
 
-TEST_CASE("a request is one write, and its response is read out of one read") {
+TEST_CASE("a request is one write, and its response is parsed from one read") {
     exchange x;
     heard h;
     http_client::transfer_request what = exchange::post(R"({"a":1})");
@@ -31,7 +31,7 @@ TEST_CASE("a request is one write, and its response is read out of one read") {
     CHECK(!view.has("Content-Type"));
 }
 
-TEST_CASE("a connection is used again, without a timer or a new connection for each request") {
+TEST_CASE("a connection is reused, without a timer or a new connection for each request") {
     exchange x;
     heard first;
     x.start(first);
@@ -53,7 +53,7 @@ TEST_CASE("a connection is used again, without a timer or a new connection for e
     CHECK(x.pool->count().idle == 1);
 }
 
-TEST_CASE("a request that is started inside the end of another leaves at once, on the same connection") {
+TEST_CASE("a request that is started in the on_end of another is sent immediately on the same connection") {
     exchange x;
     heard first;
     heard second;
@@ -68,7 +68,7 @@ TEST_CASE("a request that is started inside the end of another leaves at once, o
     CHECK(x.wires.size() == 1);
 }
 
-TEST_CASE("no more connections than allowed: the others wait in the order they came") {
+TEST_CASE("the connection limit holds: other transfers wait in order") {
     exchange x({.max_connections = 2});
     heard h[5];
     for (heard& each : h) x.start(each, exchange::post(std::to_string(&each - h)));
@@ -105,15 +105,15 @@ TEST_CASE("the queue is bounded") {
     CHECK(all.back()->outcome.empty());
 }
 
-TEST_CASE("an idle connection on which the server speaks, hangs up or breaks is dropped at once") {
+TEST_CASE("an idle connection is closed when the server sends data, closes it or it fails") {
     exchange x;
     heard first;
     x.start(first);
     x.feed(0, exchange::ok());
     REQUIRE(x.pool->count().idle == 1);
-    SUBCASE("speaks") { x.feed(0, "HTTP/1.1 408 Request Timeout\r\n\r\n"); }
-    SUBCASE("hangs up") { x.eof(0); }
-    SUBCASE("breaks") {
+    SUBCASE("sends data") { x.feed(0, "HTTP/1.1 408 Request Timeout\r\n\r\n"); }
+    SUBCASE("closes") { x.eof(0); }
+    SUBCASE("fails") {
         x.wires[0]->fail_read(104);
         x.loop->run();
     }
@@ -126,7 +126,7 @@ TEST_CASE("an idle connection on which the server speaks, hangs up or breaks is 
     CHECK(second.body == "new");
 }
 
-TEST_CASE("a connection that was idle for too long is not used again") {
+TEST_CASE("an expired idle connection is not reused") {
     exchange x({.idle_timeout = 4s});
     heard first;
     x.start(first);
@@ -148,7 +148,7 @@ TEST_CASE("a connection that was idle for too long is not used again") {
     CHECK(x.wires.size() == 2);
 }
 
-TEST_CASE("a server that keeps connections for a second or less gets a new one each time") {
+TEST_CASE("a server with a keep-alive time of a second or less gets a new connection each time") {
     exchange x;
     heard h;
     x.start(h);
@@ -157,7 +157,7 @@ TEST_CASE("a server that keeps connections for a second or less gets a new one e
     CHECK(x.wires[0]->closed());
 }
 
-TEST_CASE("who says close, or speaks HTTP/1.0, gets what he wants") {
+TEST_CASE("Connection: close and HTTP/1.0 are respected") {
     exchange x;
     heard h;
     x.start(h);
@@ -181,7 +181,7 @@ TEST_CASE("who says close, or speaks HTTP/1.0, gets what he wants") {
     CHECK(x.pool->count().idle == (stays ? 1u : 0u));
 }
 
-TEST_CASE("an early answer is delivered, and the connection not used again") {
+TEST_CASE("an early response is delivered, and the connection is not reused") {
     exchange x({.write_stall = 30s});
     x.prepare = [](test::script& s) { s.accept(60); };
     heard h;
@@ -194,7 +194,7 @@ TEST_CASE("an early answer is delivered, and the connection not used again") {
     CHECK(x.wires[0]->closed());
 }
 
-TEST_CASE("a request that is taken in pieces goes on as the system lets it") {
+TEST_CASE("a request that is written in pieces continues when the socket is writable") {
     exchange x({.write_stall = 30s});
     x.prepare = [](test::script& s) { s.accept(10); };
     heard h;
@@ -216,7 +216,7 @@ TEST_CASE("a request that is taken in pieces goes on as the system lets it") {
     CHECK(x.pool->count().idle == 1);
 }
 
-TEST_CASE("a server that takes nothing for too long has lost the request") {
+TEST_CASE("a server that reads nothing for write_stall has lost the request") {
     exchange x({.write_stall = 30s});
     x.prepare = [](test::script& s) { s.accept(10); };
     heard h;
@@ -229,20 +229,20 @@ TEST_CASE("a server that takes nothing for too long has lost the request") {
     CHECK(x.wires[0]->closed());
 }
 
-TEST_CASE("what cannot be sent is said later, and nothing leaves") {
+TEST_CASE("an invalid request is reported later, and nothing is sent") {
     exchange x;
     http_client::transfer_request what = exchange::post();
     SUBCASE("a header that ends its line") { what.headers = {{"X", "a\r\nEvil: 1"}}; }
     SUBCASE("a NUL in a header") { what.headers = {{"X", std::string("a\0b", 3)}}; }
-    SUBCASE("a name that is none") { what.headers = {{"X Y", "a"}}; }
+    SUBCASE("an invalid header name") { what.headers = {{"X Y", "a"}}; }
     SUBCASE("an empty name") { what.headers = {{"", "a"}}; }
     SUBCASE("a length of its own") { what.headers = {{"content-length", "1"}}; }
     SUBCASE("a Host of its own") { what.headers = {{"Host", "example.com"}}; }
-    SUBCASE("a path with a blank") { what.path = "/a b"; }
+    SUBCASE("a path with a space") { what.path = "/a b"; }
     SUBCASE("a path with a line end") { what.path = "/a\r\nX: y"; }
-    SUBCASE("a path that is none") { what.path = "mcp"; }
+    SUBCASE("an invalid path") { what.path = "mcp"; }
     SUBCASE("a fragment") { what.path = "/mcp#x"; }
-    SUBCASE("a method with a blank") { what.method = "GET /x"; }
+    SUBCASE("a method with a space") { what.method = "GET /x"; }
     SUBCASE("CONNECT") { what.method = "CONNECT"; }
     heard h;
     auto id = x.pool->start(std::move(what), h);
@@ -253,7 +253,7 @@ TEST_CASE("what cannot be sent is said later, and nothing leaves") {
     CHECK(x.wires.empty());
 }
 
-TEST_CASE("HEAD, GET and DELETE have no length; the path may be another one") {
+TEST_CASE("HEAD, GET and DELETE have no Content-Length; the path may differ from the URL") {
     exchange x;
     heard h;
     http_client::transfer_request what = exchange::get("/other?x=1");
@@ -266,7 +266,7 @@ TEST_CASE("HEAD, GET and DELETE have no length; the path may be another one") {
     CHECK(x.pool->count().idle == 1);
 }
 
-TEST_CASE("what the pool says about itself") {
+TEST_CASE("the pool reports its counts and origin") {
     exchange x({.url = "HTTPS://User:Secret@EXAMPLE.com:443/a?b#c"});
     CHECK(x.pool->origin() == "https://example.com");
     CHECK(x.pool->path() == "/a?b");
@@ -287,7 +287,7 @@ TEST_CASE("the user and password of the URL become a header, unless there is one
     CHECK(x.wires[0]->take_output() == "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nauthorization: Bearer x\r\n\r\n");
 }
 
-TEST_CASE("idle connections can be closed while transfers go on") {
+TEST_CASE("idle connections can be closed while transfers continue") {
     exchange x;
     heard a;
     heard b;
@@ -301,7 +301,7 @@ TEST_CASE("idle connections can be closed while transfers go on") {
     CHECK(b.body == "b");
 }
 
-TEST_CASE("streams that last do not use up the connections") {
+TEST_CASE("open streams do not use up the connection limit") {
     exchange x({.max_connections = 2});
     std::vector<std::unique_ptr<heard>> streams;
     for (int i = 0; i != 5; ++i) {
@@ -328,7 +328,7 @@ TEST_CASE("streams that last do not use up the connections") {
     for (const auto& each : streams) CHECK(each->outcome == "end");
 }
 
-TEST_CASE("what is urgent gets a connection though all are taken, a few at the most, and overtakes what is not") {
+TEST_CASE("urgent requests get a few connections beyond the limit and overtake others") {
     exchange x({.max_connections = 2});
     heard busy[2];
     heard usual[2];
@@ -361,7 +361,7 @@ TEST_CASE("what is urgent gets a connection though all are taken, a few at the m
     for (heard& each : urgent) CHECK(each.outcome == "end");
 }
 
-TEST_CASE("connections beyond the bound stay there for what is urgent") {
+TEST_CASE("connections beyond the limit stay reserved for urgent requests") {
     exchange x({.max_connections = 2});
     std::vector<std::unique_ptr<heard>> usual;
     auto start = [&](bool urgent) -> heard& {

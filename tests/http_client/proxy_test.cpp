@@ -7,7 +7,7 @@ using keel::test::exchange;
 using keel::test::heard;
 using namespace std::chrono_literals;
 
-TEST_CASE("http through a proxy: the whole URL, and its authorization") {
+TEST_CASE("http through a proxy: the absolute URL, and its authorization") {
     exchange x({.url = "http://example.com:8080/mcp", .proxy = "http://u:p@proxy.local:3128"});
     heard h;
     x.start(h, exchange::get());
@@ -22,7 +22,7 @@ TEST_CASE("http through a proxy: the whole URL, and its authorization") {
     CHECK(x.wires.size() == 1);
 }
 
-TEST_CASE("https through a proxy: a tunnel, and TLS in it") {
+TEST_CASE("https through a proxy: a tunnel with TLS in it") {
     exchange x({.url = "https://example.com/mcp", .proxy = "http://u:p@proxy.local:3128"});
     heard h;
     auto id = x.start(h);
@@ -45,19 +45,19 @@ TEST_CASE("https through a proxy: a tunnel, and TLS in it") {
         SUBCASE("and stalls in the handshake") { x.loop->advance(30s); }
         SUBCASE("and there is no TLS behind it") { x.feed(0, "HTTP/1.1 400 Bad Request\r\n\r\n"); }
     }
-    SUBCASE("it refuses") {
+    SUBCASE("it rejects the request") {
         x.feed(0, "HTTP/1.1 403 Forbidden\r\n\r\n");
         CHECK(h.why.ends_with("the proxy refused the connection with status 403"));
     }
-    SUBCASE("it wants another password") {
+    SUBCASE("it requires another password") {
         x.feed(0, "HTTP/1.1 407 No\r\n\r\n");
         CHECK(h.why.find("407") != std::string::npos);
     }
-    SUBCASE("it says more than it was asked") { x.feed(0, "HTTP/1.1 200 OK\r\n\r\nhello"); }
-    SUBCASE("it is no proxy") { x.feed(0, "220 mail.example.com\r\n"); }
-    SUBCASE("it hangs up") { x.eof(0); }
-    SUBCASE("it breaks") { x.wires[0]->fail_read(104); }
-    SUBCASE("it says nothing") { x.loop->advance(30s); }
+    SUBCASE("it sends unexpected data") { x.feed(0, "HTTP/1.1 200 OK\r\n\r\nhello"); }
+    SUBCASE("it is not a proxy") { x.feed(0, "220 mail.example.com\r\n"); }
+    SUBCASE("it closes the connection") { x.eof(0); }
+    SUBCASE("it fails") { x.wires[0]->fail_read(104); }
+    SUBCASE("it does not answer") { x.loop->advance(30s); }
     SUBCASE("it is cut off in the middle") {
         x.feed(0, "HTTP/1.1 200 O");
         x.eof(0);
@@ -70,7 +70,7 @@ TEST_CASE("https through a proxy: a tunnel, and TLS in it") {
     CHECK(x.pool->count().connections == 0);
 }
 
-TEST_CASE("a pool may be destroyed while its tunnel is being made") {
+TEST_CASE("a pool may be destroyed while its tunnel is being opened") {
     exchange x({.url = "https://example.com/mcp", .proxy = "proxy.local:3128"});
     heard h;
     x.start(h);
@@ -83,7 +83,7 @@ TEST_CASE("a pool may be destroyed while its tunnel is being made") {
     CHECK(h.outcome.empty());
 }
 
-TEST_CASE("a request to a proxy that is taken in pieces") {
+TEST_CASE("a request to a proxy that is written in pieces") {
     exchange x({.url = "https://example.com/mcp", .proxy = "proxy.local:3128"});
     x.prepare = [](test::script& s) { s.accept(7); };
     heard h;
@@ -94,7 +94,7 @@ TEST_CASE("a request to a proxy that is taken in pieces") {
     CHECK(x.wires[0]->output().ends_with(":443\r\n\r\n"));
 }
 
-TEST_CASE("the environment says which proxy; what cannot be used is an error at once") {
+TEST_CASE("the environment selects the proxy; an invalid one is an immediate error") {
     http_client::pool_options options{.url = "http://example.com/mcp"};
     options.environment = [](const char* name) {
         return std::string_view(name) == "http_proxy" ? std::optional<std::string>("http://p:1") : std::nullopt;

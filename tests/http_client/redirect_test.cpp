@@ -35,7 +35,7 @@ TEST_CASE("307 and 308 are followed with method and body, on the same connection
     }
 }
 
-TEST_CASE("301, 302 and 303 are followed for GET, and delivered for anything else") {
+TEST_CASE("301, 302 and 303 are followed for GET, and delivered for other methods") {
     for (int status : {301, 302, 303}) {
         exchange x;
         heard get;
@@ -53,7 +53,7 @@ TEST_CASE("301, 302 and 303 are followed for GET, and delivered for anything els
     }
 }
 
-TEST_CASE("redirections that lead elsewhere, or nowhere, are delivered as they are") {
+TEST_CASE("redirects to other servers and invalid redirects are delivered unchanged") {
     for (std::string_view location : {"http://evil.example/", "http://127.0.0.1:1/", "https://evil.example/",
                                       "//evil.example/x", "javascript:x", "http://127.0.0.1:8848@evil.example/"}) {
         CAPTURE(location);
@@ -73,7 +73,7 @@ TEST_CASE("redirections that lead elsewhere, or nowhere, are delivered as they a
     CHECK(h.status == 307);
 }
 
-TEST_CASE("redirections are followed so often and no more") {
+TEST_CASE("at most max_redirects redirects are followed") {
     exchange x({.max_redirects = 3});
     heard h;
     x.start(h);
@@ -87,7 +87,7 @@ TEST_CASE("redirections are followed so often and no more") {
     CHECK(h.outcome == "end");
 }
 
-TEST_CASE("what a redirection says is read and thrown away, if that is quickly done") {
+TEST_CASE("the body of a redirect is discarded, if it is short") {
     exchange x;
     heard h;
     x.start(h, exchange::post("body"));
@@ -143,7 +143,7 @@ TEST_CASE("what a redirection says is read and thrown away, if that is quickly d
     CHECK(h.body == "hi");
 }
 
-TEST_CASE("a redirection that comes before the request was written is followed on another connection") {
+TEST_CASE("a redirect before the request was written is followed on another connection") {
     exchange x;
     x.prepare = [&](test::script& s) {
         if (x.wires.empty()) s.accept(50);
@@ -201,7 +201,7 @@ TEST_CASE("from http to https of the same host: another connection, and no crede
     CHECK(x.pool->count().idle == 1);
 }
 
-TEST_CASE("an interim response that comes while the request is being written does not cost a redirection the body") {
+TEST_CASE("after an interim response during the write, a redirect still has the body") {
     exchange x({.write_stall = 30s});
     x.prepare = [&](test::script& s) {
         if (x.wires.empty()) s.accept(50);

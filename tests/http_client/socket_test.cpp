@@ -68,7 +68,7 @@ int option_of(int socket, int level, int name) {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("requests over a socket use one connection again and again", Loop, KEEL_TEST_LOOPS) {
+TEST_CASE_TEMPLATE("requests over a socket reuse one connection", Loop, KEEL_TEST_LOOPS) {
     world<Loop> w;
     local_server server(w.on.loop(), polite);
     w.open("http://127.0.0.1:" + server.port() + "/mcp");
@@ -83,7 +83,7 @@ TEST_CASE_TEMPLATE("requests over a socket use one connection again and again", 
     CHECK(w.pool->count().opened == 1);
 }
 
-TEST_CASE("a name is looked up") {
+TEST_CASE("a host name is resolved") {
     world<test::on_epoll> w;
     local_server server(w.on.loop(), polite);
     w.open("http://localhost:" + server.port() + "/mcp");
@@ -93,7 +93,7 @@ TEST_CASE("a name is looked up") {
     CHECK(h.outcome == "end");
 }
 
-TEST_CASE("nobody listens: not_sent, with the reason") {
+TEST_CASE("a refused connection is not_sent, with the reason") {
     world<test::on_epoll> w;
     std::string port;
     {
@@ -108,7 +108,7 @@ TEST_CASE("nobody listens: not_sent, with the reason") {
     CHECK(h.why.find("refused") != std::string::npos);
 }
 
-TEST_CASE("a server that restarts: the idle connection is dropped, the next request has a new one") {
+TEST_CASE("after a server restart the idle connection is dropped, and the next request opens a new one") {
     world<test::on_epoll> w;
     local_server server(w.on.loop(), polite);
     w.open("http://127.0.0.1:" + server.port() + "/mcp");
@@ -124,7 +124,7 @@ TEST_CASE("a server that restarts: the idle connection is dropped, the next requ
     CHECK(server.visits.size() == 2);
 }
 
-TEST_CASE("an early refusal of a large request is heard, though the server reads no more") {
+TEST_CASE("an early rejection of a large request is received, though the server stops reading") {
     world<test::on_epoll> w;
     bool told = false;
     local_server server(w.on.loop(), [&](local_server::visit& v) {
@@ -167,7 +167,7 @@ TEST_CASE("a large request and a large response, with pauses in between") {
     CHECK(w.pool->count().idle == 1);
 }
 
-TEST_CASE("a cancelled transfer is seen by the server") {
+TEST_CASE("a cancelled transfer is visible to the server") {
     world<test::on_epoll> w;
     local_server server(w.on.loop(), [](local_server::visit& v) {
         v.say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n");
@@ -181,7 +181,7 @@ TEST_CASE("a cancelled transfer is seen by the server") {
     CHECK(h.outcome.empty());
 }
 
-TEST_CASE_TEMPLATE("https, used again and again", Loop, KEEL_TEST_LOOPS) {
+TEST_CASE_TEMPLATE("https connections are reused", Loop, KEEL_TEST_LOOPS) {
     test::scratch_folder folder;
     const tls::tls_files files = test::make_server_certificate(folder, "DNS:localhost");
     world<Loop> w;
@@ -206,7 +206,7 @@ TEST_CASE_TEMPLATE("https, used again and again", Loop, KEEL_TEST_LOOPS) {
     CHECK(w.pool->count().opened <= 3);
 }
 
-TEST_CASE("https that cannot be trusted is not_sent: the server has seen no request") {
+TEST_CASE("an untrusted https server is not_sent: the server has received no request") {
     test::scratch_folder folder;
     std::string host = "DNS:localhost";
     std::string reason;
@@ -215,7 +215,7 @@ TEST_CASE("https that cannot be trusted is not_sent: the server has seen no requ
         host = "DNS:example.com";
         reason = "localhost";
     }
-    SUBCASE("nobody we know") {
+    SUBCASE("an unknown authority") {
         trusts = false;
         reason = "certificate";
     }
@@ -233,7 +233,7 @@ TEST_CASE("https that cannot be trusted is not_sent: the server has seen no requ
     for (auto& each : server.visits) CHECK(each->input.empty());
 }
 
-TEST_CASE("https to a port that speaks plain HTTP, and the other way round") {
+TEST_CASE("https to a port with plain HTTP, and vice versa") {
     test::scratch_folder folder;
     const tls::tls_files files = test::make_server_certificate(folder, "DNS:localhost");
     world<test::on_epoll> w;
@@ -278,7 +278,7 @@ TEST_CASE("https through a proxy") {
     CHECK(server.visits.size() == 1);
 }
 
-TEST_CASE("from http to https of the same host, with the whole way") {
+TEST_CASE("from http to https of the same host, with real sockets") {
     test::scratch_folder folder;
     const tls::tls_files files = test::make_server_certificate(folder, "DNS:localhost");
     world<test::on_epoll> w;
@@ -308,7 +308,7 @@ TEST_CASE("from http to https of the same host, with the whole way") {
     CHECK(w.pool->count().idle == 2);
 }
 
-TEST_CASE_TEMPLATE("a connection on which only the server speaks finds out that nobody is there any more", Loop,
+TEST_CASE_TEMPLATE("a connection on which only the server sends detects that the server is gone", Loop,
                    KEEL_TEST_LOOPS) {
     world<Loop> w;
     local_server server(w.on.loop(), [](local_server::visit& v) {
@@ -329,8 +329,7 @@ TEST_CASE_TEMPLATE("a connection on which only the server speaks finds out that 
     w.pool->cancel(id);
 }
 
-TEST_CASE(
-    "a client that is allowed one connection has another for its calls: the server's own stream may take the first") {
+TEST_CASE("a client with a limit of one connection has another one for calls beside the server's stream") {
     test::on_epoll on;
     bool streaming = false;
     local_server server(on.loop(), [&](local_server::visit& v) {

@@ -7,7 +7,7 @@ using namespace keel;
 using namespace keel::test;
 using http_client::transfer_failure;
 
-TEST_CASE("HTTP-08: an answer comes as JSON or as a stream of events") {
+TEST_CASE("HTTP-08: a response is JSON or an event stream") {
     for (const char* version : versions) {
         link_under_test t(speaking(version));
         t.open();
@@ -24,7 +24,7 @@ TEST_CASE("HTTP-08: an answer comes as JSON or as a stream of events") {
     }
 }
 
-TEST_CASE("HTTP-08: an answer is whole however its bytes are cut") {
+TEST_CASE("HTTP-08: a response does not depend on how its bytes are split") {
     for (const char* version : versions) {
         for (const char* type : {"application/json", "text/event-stream"}) {
             link_under_test t(speaking(version));
@@ -40,7 +40,7 @@ TEST_CASE("HTTP-08: an answer is whole however its bytes are cut") {
     }
 }
 
-TEST_CASE("HTTP-10: comments, empty events and events of another name are nothing; garbage is reported and skipped") {
+TEST_CASE("HTTP-10: comments, empty events and other event types are ignored; invalid data is reported and skipped") {
     for (const char* version : versions) {
         link_under_test t(speaking(version));
         t.open();
@@ -59,7 +59,7 @@ TEST_CASE("HTTP-10: comments, empty events and events of another name are nothin
     }
 }
 
-TEST_CASE("D13: what stands before the answer in one chunk is heard before the call ends") {
+TEST_CASE("D13: messages before the response in one chunk are delivered before the call ends") {
     link_under_test t;
     auto call = t.ask("a");
     t.when_heard = [&](std::string_view) { CHECK(call->ends == 0); };
@@ -71,7 +71,7 @@ TEST_CASE("D13: what stands before the answer in one chunk is heard before the c
     CHECK(call->outcome == "{}");
 }
 
-TEST_CASE("D10: a response that is no answer ends the call at once, and only that call") {
+TEST_CASE("D10: an invalid response ends its call, and only that call") {
     struct sample {
         const char* what;
         int status;
@@ -109,7 +109,7 @@ TEST_CASE("D10: a response that is no answer ends the call at once, and only tha
     }
 }
 
-TEST_CASE("D10: a content type that is no answer ends the call with the head, whatever the body does") {
+TEST_CASE("D10: an unexpected content type ends the call with the head, whatever the body is") {
     link_under_test t;
     auto call = t.ask("a");
     t.on->head(t.on->last(), 200, {{"content-type", "text/html"}});
@@ -117,7 +117,7 @@ TEST_CASE("D10: a content type that is no answer ends the call with the head, wh
     CHECK(t.on->last().cancelled);
 }
 
-TEST_CASE("D9, D11: answers to nothing and errors without an id disturb nobody") {
+TEST_CASE("D9, D11: unknown responses and errors without an id are ignored") {
     link_under_test t;
     auto call = t.ask("a");
     seen_request& r = t.on->last();
@@ -130,7 +130,7 @@ TEST_CASE("D9, D11: answers to nothing and errors without an id disturb nobody")
     CHECK(call->outcome == "{}");
 }
 
-TEST_CASE("D11: an error without an id in the place of the answer is the answer") {
+TEST_CASE("D11: an error without an id in place of the response is the response") {
     link_under_test t;
     auto call = t.ask("a");
     t.on->reply(t.on->last(), 200, "application/json",
@@ -138,14 +138,16 @@ TEST_CASE("D11: an error without an id in the place of the answer is the answer"
     CHECK(call->outcome == "rejected -32700: parse error");
 }
 
-TEST_CASE("A5: an id that comes back as its text is ours") {
+TEST_CASE("A5: an id that is returned as text is accepted") {
     link_under_test t;
     auto call = t.ask("a");
     t.on->reply(t.on->last(), 200, "application/json", R"({"jsonrpc":"2.0","id":"1","result":{"n":1}})");
     CHECK(call->outcome == R"({"n":1})");
 }
 
-TEST_CASE("a status that is no success: its JSON-RPC error counts, else the status and what the body begins with") {
+TEST_CASE(
+    "for an error status, the JSON-RPC error in the body counts, else the status and the beginning of the "
+    "body") {
     struct sample {
         int status;
         const char* body;
@@ -181,7 +183,7 @@ TEST_CASE("a status that is no success: its JSON-RPC error counts, else the stat
     }
 }
 
-TEST_CASE("a refusal whose body breaks off, or never ends, is still a refusal") {
+TEST_CASE("an error response whose body is incomplete or endless is still an error response") {
     {
         link_under_test t;
         auto call = t.ask("a");
@@ -199,7 +201,7 @@ TEST_CASE("a refusal whose body breaks off, or never ends, is still a refusal") 
     CHECK(t.on->last().cancelled);
 }
 
-TEST_CASE("D2, I7, HTTP-12: what ends before the answer is told at once, and nothing is sent twice") {
+TEST_CASE("D2, I7, HTTP-12: a stream that ends before the response fails at once, and nothing is sent twice") {
     struct sample {
         const char* what;
         void (*happens)(fake_wire&, seen_request&);
@@ -269,7 +271,7 @@ TEST_CASE("D2, I7, HTTP-12: what ends before the answer is told at once, and not
     }
 }
 
-TEST_CASE("I7, HTTP-12: a modern stream is lost when it ends, also one with event ids") {
+TEST_CASE("I7, HTTP-12: a modern stream is lost when it ends, also with event ids") {
     link_under_test t;
     auto call = t.ask("a");
     t.on->open_stream(t.on->last());
@@ -280,7 +282,7 @@ TEST_CASE("I7, HTTP-12: a modern stream is lost when it ends, also one with even
     CHECK(t.on->requests.size() == 1);
 }
 
-TEST_CASE("E3: an answer, or an event, beyond the bound fails its call and nothing else") {
+TEST_CASE("E3: a response or event above the size limit fails its call only") {
     for (const char* type : {"application/json", "text/event-stream"}) {
         link_settings_for_test how;
         how.options.max_body = 1000;
@@ -297,7 +299,7 @@ TEST_CASE("E3: an answer, or an event, beyond the bound fails its call and nothi
     }
 }
 
-TEST_CASE("E3: on the stream of a call, what is too large and not its answer is skipped") {
+TEST_CASE("E3: on the stream of a call, a message that is too large and not its response is skipped") {
     for (const char* version : versions) {
         link_settings_for_test how = speaking(version);
         how.options.max_body = 1000;
@@ -315,7 +317,7 @@ TEST_CASE("E3: on the stream of a call, what is too large and not its answer is 
     }
 }
 
-TEST_CASE("E3: an answer that is too large fails the call it is for, on whatever stream it stands") {
+TEST_CASE("E3: a response that is too large fails its call, on any stream") {
     link_settings_for_test how = legacy();
     how.options.max_body = 1000;
     link_under_test t(how);
@@ -335,7 +337,7 @@ TEST_CASE("E3: an answer that is too large fails the call it is for, on whatever
     CHECK(first.cancelled);
 }
 
-TEST_CASE("E5: batches are read in the one revision that has them, and only up to the bound") {
+TEST_CASE("E5: batches are accepted only in 2025-03-26, and only up to the limit") {
     for (const char* version : legacy_versions) {
         for (bool stream : {false, true}) {
             link_under_test t(legacy(version));
@@ -367,7 +369,7 @@ TEST_CASE("E5: batches are read in the one revision that has them, and only up t
     }
 }
 
-TEST_CASE("D4: a refusal whose body stays open is told after a second") {
+TEST_CASE("D4: an error response whose body stays open is reported after a second") {
     for (const char* version : versions) {
         for (const char* type : {"text/plain", "text/event-stream"}) {
             link_under_test t(speaking(version));
@@ -384,7 +386,7 @@ TEST_CASE("D4: a refusal whose body stays open is told after a second") {
     }
 }
 
-TEST_CASE("HTTP-17: a stream that goes on after its answer is closed after a second") {
+TEST_CASE("HTTP-17: a stream that stays open after its response is closed after a second") {
     link_under_test t;
     auto call = t.ask("a");
     t.on->open_stream(t.on->last());
@@ -396,7 +398,7 @@ TEST_CASE("HTTP-17: a stream that goes on after its answer is closed after a sec
     CHECK(t.link->open_exchanges() == 0);
 }
 
-TEST_CASE("HTTP-07: what a server says to a notification matters only when it refuses it") {
+TEST_CASE("HTTP-07: the response to a notification matters only if it is an error") {
     link_under_test t;
     auto notify = [&]() -> seen_request& {
         t.peer->notify("notifications/x", "{}");
@@ -423,7 +425,7 @@ TEST_CASE("HTTP-07: what a server says to a notification matters only when it re
     CHECK(t.heard.empty());
 }
 
-TEST_CASE("D10, D2: what has nothing but an id ends a call with that very number; with its text it is nothing") {
+TEST_CASE("D10, D2: a message with only an id ends a call with that number; as text it is ignored") {
     for (const char* version : versions) {
         for (bool as_text : {false, true}) {
             link_under_test t(speaking(version));
@@ -441,7 +443,7 @@ TEST_CASE("D10, D2: what has nothing but an id ends a call with that very number
     }
 }
 
-TEST_CASE("J3: what large requests and answers took is given back when they are over, not at their next use") {
+TEST_CASE("J3: memory of large requests and responses is freed when they end") {
     for (const char* version : {legacy_version, modern_version}) {
         for (bool streamed : {false, true}) {
             link_under_test t(speaking(version));

@@ -15,7 +15,7 @@ link_settings_for_test era(bool modern) {
 
 }  // namespace
 
-TEST_CASE("D6: a call given up before it has begun to leave leaves no trace") {
+TEST_CASE("D6: a call cancelled before it is sent leaves no trace") {
     for (bool modern : {true, false}) {
         link_under_test t(era(modern));
         t.on->stalled = true;
@@ -29,7 +29,7 @@ TEST_CASE("D6: a call given up before it has begun to leave leaves no trace") {
     }
 }
 
-TEST_CASE("D6: a call given up in the turn in which it was made is not even started") {
+TEST_CASE("D6: a call cancelled in the turn in which it was made is not started") {
     link_under_test t(era(false));
     auto first = t.ask("first");
     std::shared_ptr<asked> second;
@@ -45,7 +45,7 @@ TEST_CASE("D6: a call given up in the turn in which it was made is not even star
     CHECK(first->outcome == "{}");
 }
 
-TEST_CASE("D7: in the modern era a call is given up by closing its stream, and nothing is posted") {
+TEST_CASE("D7: in the modern era a call is cancelled by closing its stream, without a POST") {
     for (bool streaming : {false, true}) {
         link_under_test t(era(true));
         auto call = t.ask("a");
@@ -58,7 +58,9 @@ TEST_CASE("D7: in the modern era a call is given up by closing its stream, and n
     }
 }
 
-TEST_CASE("D7, LHTTP-18: in the older era a call is given up by exactly one notification, and its exchange is let go") {
+TEST_CASE(
+    "D7, LHTTP-18: in the older era a call is cancelled by exactly one notification, and its exchange is "
+    "dropped") {
     for (const char* version : legacy_versions) {
         for (bool streaming : {false, true}) {
             link_under_test t(legacy(version));
@@ -79,7 +81,7 @@ TEST_CASE("D7, LHTTP-18: in the older era a call is given up by exactly one noti
     }
 }
 
-TEST_CASE("D7: a stalled server does not delay the caller who gives up") {
+TEST_CASE("D7: a stalled server does not delay the cancelling caller") {
     link_under_test t(era(false));
     t.shake_hands();
     auto call = t.ask("a");
@@ -90,7 +92,7 @@ TEST_CASE("D7: a stalled server does not delay the caller who gives up") {
     CHECK_FALSE(t.on->last().left);
 }
 
-TEST_CASE("D4, D7: a call without an answer in time ends, and the server is told as its wire wants it") {
+TEST_CASE("D4, D7: a call that times out ends, and the server is notified as the transport requires") {
     for (bool modern : {true, false}) {
         link_under_test t(era(modern));
         if (!modern) t.shake_hands();
@@ -102,7 +104,7 @@ TEST_CASE("D4, D7: a call without an answer in time ends, and the server is told
     }
 }
 
-TEST_CASE("D5, B10: initialize is given up without a cancel, and its exchange is let go") {
+TEST_CASE("D5, B10: initialize is given up without a cancel notification, and its exchange is dropped") {
     link_under_test t(era(false));
     auto call = t.ask("initialize");
     call->line.stop();
@@ -111,7 +113,7 @@ TEST_CASE("D5, B10: initialize is given up without a cancel, and its exchange is
     CHECK(t.link->open_exchanges() == 0);
 }
 
-TEST_CASE("D8, D17: an answer on another stream after the call was given up is dropped") {
+TEST_CASE("D8, D17: a response on another stream after the cancel is dropped") {
     link_under_test t(era(false));
     t.shake_hands();
     auto one = t.ask("one");
@@ -127,7 +129,7 @@ TEST_CASE("D8, D17: an answer on another stream after the call was given up is d
     CHECK(two->outcome == "{}");
 }
 
-TEST_CASE("a call may be given up from inside what its own stream brings, with more behind it") {
+TEST_CASE("a call may be cancelled in an event of its own stream, with more events behind it") {
     for (bool modern : {true, false}) {
         link_under_test t(era(modern));
         if (!modern) t.shake_hands();
@@ -143,7 +145,7 @@ TEST_CASE("a call may be given up from inside what its own stream brings, with m
     }
 }
 
-TEST_CASE("D7: a call that waits to take up its stream again is given up with a notification") {
+TEST_CASE("D7: a call that waits to resume its stream is cancelled with a notification") {
     link_under_test t(era(false));
     t.shake_hands();
     auto call = t.ask("a");
@@ -159,7 +161,7 @@ TEST_CASE("D7: a call that waits to take up its stream again is given up with a 
     CHECK(t.on->all("GET").empty());
 }
 
-TEST_CASE("I11: a listen stream that breaks is lost, one that is answered has ended") {
+TEST_CASE("I11: a listen stream that fails is lost, one with a response has ended") {
     for (bool graceful : {true, false}) {
         link_under_test t(era(true));
         auto listen = t.ask("subscriptions/listen");
@@ -173,7 +175,7 @@ TEST_CASE("I11: a listen stream that breaks is lost, one that is answered has en
     }
 }
 
-TEST_CASE("I10: a listen that the server has ended by a cancel lets go of its stream, and of nothing else") {
+TEST_CASE("I10: a listen request that the server cancels closes its stream, and nothing else") {
     link_under_test t(era(true));
     rpc::peer::call_options_with_progress options;
     options.peer_may_end = true;

@@ -17,7 +17,7 @@ struct end_of {
 
 }  // namespace
 
-TEST_CASE("LHTTP-23: a session is ended with DELETE; whatever the server says to that is fine") {
+TEST_CASE("LHTTP-23: a session is ended with DELETE; any response is accepted") {
     for (const char* version : legacy_versions) {
         for (int status : {200, 204, 405, 404, 500, 0}) {
             link_under_test t(legacy(version));
@@ -38,7 +38,7 @@ TEST_CASE("LHTTP-23: a session is ended with DELETE; whatever the server says to
     }
 }
 
-TEST_CASE("LHTTP-23: a server that does not answer the DELETE is not waited for beyond the bound") {
+TEST_CASE("LHTTP-23: a server that does not answer the DELETE is not waited for beyond the limit") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.shake_hands();
@@ -52,7 +52,7 @@ TEST_CASE("LHTTP-23: a server that does not answer the DELETE is not waited for 
     }
 }
 
-TEST_CASE("without a session there is nothing to delete") {
+TEST_CASE("without a session there is no DELETE") {
     for (bool modern : {true, false}) {
         link_settings_for_test how;
         how.modern = modern;
@@ -66,7 +66,7 @@ TEST_CASE("without a session there is nothing to delete") {
     }
 }
 
-TEST_CASE("D1, D3: closing ends every call once, and lets none begin") {
+TEST_CASE("D1, D3: closing ends every call once, and rejects new ones") {
     for (bool modern : {true, false}) {
         link_settings_for_test how;
         how.modern = modern;
@@ -85,7 +85,7 @@ TEST_CASE("D1, D3: closing ends every call once, and lets none begin") {
     }
 }
 
-TEST_CASE("C1: what the server has asked and is not answered is told so before the session is deleted") {
+TEST_CASE("C1: unanswered requests of the server get an error before the session is deleted") {
     link_under_test t(legacy());
     t.shake_hands();
     rpc::serial open = 0;
@@ -103,7 +103,7 @@ TEST_CASE("C1: what the server has asked and is not answered is told so before t
     CHECK(t.on->last().shown() == "DELETE");
 }
 
-TEST_CASE("a link that is destroyed in the middle of everything leaves nothing behind") {
+TEST_CASE("a link that is destroyed at any point leaks nothing") {
     auto loop = std::make_shared<manual_loop>();
     auto on = std::make_shared<fake_wire>();
     struct user final : client_side::link_user {

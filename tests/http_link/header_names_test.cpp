@@ -72,13 +72,13 @@ void asks_a_server_that_spells(std::string (*spell)(std::string)) {
 
 }  // namespace
 
-TEST_CASE("HDR-06: the names of a response's headers count in whatever case they are written") {
+TEST_CASE("HDR-06: response header names are case-insensitive") {
     for (auto* spell : {+[](std::string text) { return text; }, &in_small_letters, &in_capitals}) {
         asks_a_server_that_spells(spell);
     }
 }
 
-TEST_CASE("HDR-06: a header of ours has one name in every case, and its value is sent as it is") {
+TEST_CASE("HDR-06: request headers are case-insensitive, and their values are sent unchanged") {
     link_settings_for_test how;
     how.options.headers = {{"X-Team", "Blue"}, {"X-Other", "Kept"}};
     link_under_test t(how);

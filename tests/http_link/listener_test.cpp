@@ -11,7 +11,7 @@ const char* const note = R"({"jsonrpc":"2.0","method":"notifications/tools/list_
 
 }  // namespace
 
-TEST_CASE("LHTTP-02: the stream is asked for with its media type, once the handshake is done") {
+TEST_CASE("LHTTP-02: the GET stream is requested with its media type after the handshake") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.shake_hands();
@@ -35,7 +35,7 @@ TEST_CASE("LHTTP-02: the stream is asked for with its media type, once the hands
     }
 }
 
-TEST_CASE("LHTTP-01: a server without such a stream is left alone") {
+TEST_CASE("LHTTP-01: a server without a GET stream is not asked again") {
     for (int status : {405, 404, 400, 401, 406}) {
         link_under_test t(legacy());
         t.shake_hands();
@@ -48,13 +48,13 @@ TEST_CASE("LHTTP-01: a server without such a stream is left alone") {
     }
 }
 
-TEST_CASE("no such stream is opened in the modern era") {
+TEST_CASE("no GET stream is opened in the modern era") {
     link_under_test t;
     t.link->session_opened();
     CHECK(t.on->requests.empty());
 }
 
-TEST_CASE("LHTTP-07, LHTTP-19: when it ends it is opened again, from the last event on, after the time asked for") {
+TEST_CASE("LHTTP-07, LHTTP-19: after its end the GET stream is resumed after the last event, after the retry time") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.shake_hands();
@@ -75,7 +75,7 @@ TEST_CASE("LHTTP-07, LHTTP-19: when it ends it is opened again, from the last ev
     }
 }
 
-TEST_CASE("a stream that brings nothing is opened again in growing pauses, but for as long as it is there") {
+TEST_CASE("a GET stream without events is reopened with growing delays, as long as it exists") {
     link_under_test t(legacy());
     t.shake_hands();
     t.link->session_opened();
@@ -95,7 +95,7 @@ TEST_CASE("a stream that brings nothing is opened again in growing pauses, but f
     CHECK(t.on->all("GET").size() == gets + 1);
 }
 
-TEST_CASE("a server that cannot give the stream is asked a few times, not for ever") {
+TEST_CASE("a server that cannot provide the GET stream is asked a few times, not forever") {
     link_under_test t(legacy());
     t.shake_hands();
     t.link->session_opened();
@@ -107,7 +107,7 @@ TEST_CASE("a server that cannot give the stream is asked a few times, not for ev
     CHECK(t.on->all("GET").size() == 6);
 }
 
-TEST_CASE("E3: an event of it that is too large is skipped and reported, and the stream goes on behind it") {
+TEST_CASE("E3: an event on the GET stream that is too large is skipped and reported, and the stream continues") {
     for (const char* version : legacy_versions) {
         link_settings_for_test how = legacy(version);
         how.options.max_body = 1000;
@@ -134,7 +134,7 @@ TEST_CASE("E3: an event of it that is too large is skipped and reported, and the
     }
 }
 
-TEST_CASE("I11: a stream that goes on without its place is a gap, and is told") {
+TEST_CASE("I11: a GET stream that is reopened without its position is reported as a gap") {
     link_under_test t(legacy());
     t.shake_hands();
     t.link->session_opened();
@@ -154,7 +154,7 @@ TEST_CASE("I11: a stream that goes on without its place is a gap, and is told") 
     CHECK(t.gaps == 1);
 }
 
-TEST_CASE("H16: a server that does not know the place any more is asked for what comes now") {
+TEST_CASE("H16: a server that no longer knows the position is asked for new events") {
     link_under_test t(legacy());
     t.shake_hands();
     t.link->session_opened();
@@ -171,7 +171,7 @@ TEST_CASE("H16: a server that does not know the place any more is asked for what
     CHECK(t.silences.empty());
 }
 
-TEST_CASE("H11: a stream that was there and is taken, or asked for too often, is waited for") {
+TEST_CASE("H11: a GET stream that worked and is temporarily rejected is retried") {
     for (int status : {408, 409, 425, 429, 503}) {
         link_under_test t(legacy());
         t.shake_hands();
@@ -189,7 +189,7 @@ TEST_CASE("H11: a stream that was there and is taken, or asked for too often, is
     }
 }
 
-TEST_CASE("I11: a stream that was there and is refused for good is told") {
+TEST_CASE("I11: a GET stream that worked and is rejected for good is reported") {
     for (int status : {400, 401, 403, 405, 410}) {
         link_under_test t(legacy());
         t.shake_hands();
@@ -206,7 +206,8 @@ TEST_CASE("I11: a stream that was there and is refused for good is told") {
 }
 
 TEST_CASE(
-    "D18, LHTTP-11: a 404 where there was a stream means that the session is gone, and a new one gets a new stream") {
+    "D18, LHTTP-11: a 404 for a GET stream that worked means that the session is lost, and a new one gets a "
+    "new stream") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.shake_hands();
@@ -229,7 +230,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("D18: the stream of a dead session is dropped with it") {
+TEST_CASE("D18: the GET stream of a lost session is dropped with it") {
     link_under_test t(legacy());
     t.shake_hands();
     t.link->session_opened();
@@ -242,7 +243,7 @@ TEST_CASE("D18: the stream of a dead session is dropped with it") {
     CHECK(call->outcome == "session lost");
 }
 
-TEST_CASE("the link may be closed from inside an event of it, with more behind it") {
+TEST_CASE("the link may be closed in an event of the GET stream, with more events behind it") {
     link_under_test t(legacy());
     t.shake_hands();
     t.link->session_opened();
@@ -255,7 +256,7 @@ TEST_CASE("the link may be closed from inside an event of it, with more behind i
     CHECK(get.cancelled);
 }
 
-TEST_CASE("an event id that no server would take in a header is not sent back, and the stream is opened all the same") {
+TEST_CASE("an event id that is invalid in a header is not sent back, and the stream is opened nevertheless") {
     for (std::size_t length : {8u * 1024, 8u * 1024 + 1, 1024u * 1024}) {
         link_under_test t(legacy());
         t.shake_hands();
@@ -276,7 +277,7 @@ TEST_CASE("an event id that no server would take in a header is not sent back, a
     }
 }
 
-TEST_CASE("LHTTP-07: a server that wants its stream back at once, again and again, gets that now and then only") {
+TEST_CASE("LHTTP-07: a server with a retry time of zero is not reconnected in a busy loop") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.shake_hands();

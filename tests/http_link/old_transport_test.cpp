@@ -30,7 +30,7 @@ void fall_back(link_under_test& t) {
 
 }  // namespace
 
-TEST_CASE("LHTTP-15: all messages are posted to the address that the stream names, and all answers come on it") {
+TEST_CASE("LHTTP-15: all messages are posted to the endpoint URL, and all responses arrive on the stream") {
     link_under_test t(legacy());
     fall_back(t);
     seen_request& stream = t.on->at(0);
@@ -76,7 +76,7 @@ TEST_CASE("D1, D2: over the old transport the end of the stream is the end of th
     }
 }
 
-TEST_CASE("D7: over the old transport a call is given up with a notification") {
+TEST_CASE("D7: over the old transport a call is cancelled with a notification") {
     link_under_test t(legacy());
     fall_back(t);
     auto call = t.ask("a");
@@ -87,7 +87,7 @@ TEST_CASE("D7: over the old transport a call is given up with a notification") {
     t.on->accept(t.on->last());
 }
 
-TEST_CASE("D10: over the old transport a refused POST fails its call") {
+TEST_CASE("D10: over the old transport a rejected POST fails its call") {
     link_under_test t(legacy());
     fall_back(t);
     auto refused = t.ask("a");
@@ -99,7 +99,7 @@ TEST_CASE("D10: over the old transport a refused POST fails its call") {
     CHECK(t.closes == 0);
 }
 
-TEST_CASE("E3: over the old transport an event that is too large is skipped; the call whose answer it was fails") {
+TEST_CASE("E3: over the old transport an event that is too large is skipped; if it was a response, its call fails") {
     link_settings_for_test how = legacy();
     how.options.max_body = 1000;
     link_under_test t(how);
@@ -119,7 +119,7 @@ TEST_CASE("E3: over the old transport an event that is too large is skipped; the
     CHECK(stream.open());
 }
 
-TEST_CASE("LHTTP-14: no such stream, no such transport") {
+TEST_CASE("LHTTP-14: without an event stream the old transport is not used") {
     struct sample {
         const char* what;
         void (*happens)(link_under_test&);
@@ -173,7 +173,7 @@ TEST_CASE("LHTTP-14: no such stream, no such transport") {
     }
 }
 
-TEST_CASE("the attempt can be given up, and forbidden") {
+TEST_CASE("the attempt can be cancelled, and disabled") {
     {
         link_under_test t(legacy());
         attempt a(t);
@@ -189,7 +189,7 @@ TEST_CASE("the attempt can be given up, and forbidden") {
     CHECK(t.on->requests.empty());
 }
 
-TEST_CASE("LHTTP-15: an address is taken as a reference, and only to the same origin") {
+TEST_CASE("LHTTP-15: the endpoint URL may be relative, and must have the same origin") {
     using http_client::endpoint_path;
     auto path = [](std::string_view said, std::string_view origin = "http://a.example:8080",
                    std::string_view base = "/v1/sse?x=1") {

@@ -172,7 +172,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("D1, D2, D7, D10, D18: whatever a server does, each call ends once and with the truth") {
+TEST_CASE("D1, D2, D7, D10, D18: whatever a server does, each call ends once with the correct outcome") {
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         CAPTURE(seed);
         for (bool modern : {true, false}) {

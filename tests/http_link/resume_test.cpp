@@ -20,7 +20,7 @@ struct started {
 
 }  // namespace
 
-TEST_CASE("LHTTP-07, LHTTP-19: a stream is taken up by GET with Last-Event-ID, not before the time asked for") {
+TEST_CASE("LHTTP-07, LHTTP-19: a stream is resumed by GET with Last-Event-ID, not before the retry time") {
     for (const char* version : legacy_versions) {
         for (bool graceful : {true, false}) {
             link_under_test t(legacy(version));
@@ -46,7 +46,7 @@ TEST_CASE("LHTTP-07, LHTTP-19: a stream is taken up by GET with Last-Event-ID, n
     }
 }
 
-TEST_CASE("LHTTP-07: without a word from the server it is a second") {
+TEST_CASE("LHTTP-07: without a retry time the delay is one second") {
     link_under_test t(legacy());
     t.shake_hands();
     started s(t);
@@ -60,7 +60,7 @@ TEST_CASE("LHTTP-07: without a word from the server it is a second") {
     CHECK(s.call->outcome == "{}");
 }
 
-TEST_CASE("LHTTP-07: a retry of nothing is honoured, and one of ages does not overflow") {
+TEST_CASE("LHTTP-07: a retry time of zero is respected, and a huge one does not overflow") {
     {
         link_under_test t(legacy());
         t.shake_hands();
@@ -81,7 +81,7 @@ TEST_CASE("LHTTP-07: a retry of nothing is honoured, and one of ages does not ov
     CHECK(s.call->outcome == "timed out");
 }
 
-TEST_CASE("LHTTP-19: a stream is taken up as often as it brings something, and repeated events do no harm") {
+TEST_CASE("LHTTP-19: a stream is resumed as often as it delivers events, and repeated events are harmless") {
     link_under_test t(legacy());
     t.shake_hands();
     started s(t, "retry: 100\n");
@@ -103,7 +103,7 @@ TEST_CASE("LHTTP-19: a stream is taken up as often as it brings something, and r
     CHECK(s.call->ends == 1);
 }
 
-TEST_CASE("D2: without an event id there is nothing to take up, and the call fails at once") {
+TEST_CASE("D2: without an event id a stream cannot be resumed, and the call fails immediately") {
     link_under_test t(legacy());
     t.shake_hands();
     auto call = t.ask("a");
@@ -113,7 +113,7 @@ TEST_CASE("D2: without an event id there is nothing to take up, and the call fai
     CHECK(call->outcome == "stream lost");
 }
 
-TEST_CASE("D2: an event id that no header can hold is none") {
+TEST_CASE("D2: an event id that is invalid in a header is not used") {
     link_under_test t(legacy());
     t.shake_hands();
     auto call = t.ask("a");
@@ -123,7 +123,7 @@ TEST_CASE("D2: an event id that no header can hold is none") {
     CHECK(call->outcome == "stream lost");
 }
 
-TEST_CASE("D2: a server that refuses to go on has lost the stream") {
+TEST_CASE("D2: if the server rejects the resumption, the stream is lost") {
     for (int status : {400, 404, 405, 401, 302, 204}) {
         link_under_test t(legacy());
         t.shake_hands();
@@ -136,7 +136,7 @@ TEST_CASE("D2: a server that refuses to go on has lost the stream") {
     }
 }
 
-TEST_CASE("D2: attempts that bring nothing are few, with growing pauses") {
+TEST_CASE("D2: attempts without events are limited, with growing delays") {
     link_under_test t(legacy());
     t.shake_hands();
     started s(t, "retry: 1000\n");
@@ -163,7 +163,7 @@ TEST_CASE("D2: attempts that bring nothing are few, with growing pauses") {
     CHECK(pauses == std::vector<duration>{1s, 2s, 4s, 8s, 16s});
 }
 
-TEST_CASE("D13: an answer that comes on the stream of another request counts, and ends both waits in order") {
+TEST_CASE("D13: a response on the stream of another request counts, and ends both waits in order") {
     link_under_test t(legacy());
     t.shake_hands();
     auto one = t.ask("one");
@@ -194,7 +194,7 @@ TEST_CASE("a batch on a stream of 2025-03-26 is read message by message") {
     CHECK(call->outcome == "{}");
 }
 
-TEST_CASE("LHTTP-07: at most ten pauses in a row are none, and one that is longer lets it begin anew") {
+TEST_CASE("LHTTP-07: at most ten consecutive delays are zero; a longer one resets the count") {
     http_client::reconnect_backoff pace;
     auto next = [&](std::chrono::milliseconds asked) {
         pace.heard();

@@ -5,7 +5,7 @@
 using namespace keel;
 using namespace keel::test;
 
-TEST_CASE("HTTP-04, HTTP-06: each message is a POST of its own, with exactly one message in it") {
+TEST_CASE("HTTP-04, HTTP-06: each message is its own POST") {
     for (const char* version : versions) {
         link_under_test t(speaking(version));
         const std::size_t first = t.open();
@@ -25,7 +25,7 @@ TEST_CASE("HTTP-04, HTTP-06: each message is a POST of its own, with exactly one
     }
 }
 
-TEST_CASE("HTTP-04: messages made in one turn leave at its end, each as its own POST, in order") {
+TEST_CASE("HTTP-04: messages of one turn are sent at its end, each as its own POST, in order") {
     for (const char* version : versions) {
         link_under_test t(speaking(version));
         const std::size_t first = t.open();
@@ -54,7 +54,7 @@ TEST_CASE("HTTP-05: both media types are accepted, and the body is JSON") {
     }
 }
 
-TEST_CASE("HDR-01, HDR-02: every POST of the modern era names its version and its method") {
+TEST_CASE("HDR-01, HDR-02: every POST of the modern era has the headers for version and method") {
     link_under_test t;
     auto call = t.ask("tools/list");
     t.peer->notify("notifications/roots/list_changed", "{}");
@@ -71,7 +71,7 @@ TEST_CASE("HDR-01, HDR-02: every POST of the modern era names its version and it
     t.on->answer(t.on->last());
 }
 
-TEST_CASE("HDR-03, HDR-11: what is called stands in Mcp-Name, encoded where a header cannot hold it") {
+TEST_CASE("HDR-03, HDR-11: the name is in Mcp-Name, encoded if a header cannot contain it") {
     struct sample {
         const char* name;
         const char* header;
@@ -87,7 +87,7 @@ TEST_CASE("HDR-03, HDR-11: what is called stands in Mcp-Name, encoded where a he
     }
 }
 
-TEST_CASE("HDR-14: the older era names its version in everything after initialize, and neither method nor name") {
+TEST_CASE("HDR-14: the older era sends its version in everything after initialize, and neither method nor name") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.shake_hands();
@@ -104,7 +104,9 @@ TEST_CASE("HDR-14: the older era names its version in everything after initializ
     }
 }
 
-TEST_CASE("HDR-07: headers of the call are added; those of the protocol cannot be replaced, nor lines ended") {
+TEST_CASE(
+    "HDR-07: headers of the call are added; protocol headers cannot be replaced, and values cannot contain "
+    "line ends") {
     link_settings_for_test how;
     how.options.headers = {{"Authorization", "Bearer url"}, {"X-Team", "blue"}};
     link_under_test t(how);
@@ -126,7 +128,7 @@ TEST_CASE("HDR-07: headers of the call are added; those of the protocol cannot b
     t.on->answer(sent);
 }
 
-TEST_CASE("a URL whose own headers cannot be sent, or are the protocol's, is refused") {
+TEST_CASE("a URL with invalid or reserved headers is rejected") {
     auto loop = std::make_shared<manual_loop>();
     for (auto [name, value] : {std::pair("X-A", "b\nc"), std::pair("", "x"), std::pair("Mcp-Session-Id", "x")}) {
         http_client::http_link_options options;
@@ -138,7 +140,7 @@ TEST_CASE("a URL whose own headers cannot be sent, or are the protocol's, is ref
     }
 }
 
-TEST_CASE("LHTTP-09: the session id goes with every request after initialize") {
+TEST_CASE("LHTTP-09: the session id is sent with every request after initialize") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.shake_hands("abc!~");
@@ -153,7 +155,7 @@ TEST_CASE("LHTTP-09: the session id goes with every request after initialize") {
     }
 }
 
-TEST_CASE("LHTTP-12: a session id that is none is not sent back, and none is ever shown to anybody") {
+TEST_CASE("LHTTP-12: an invalid session id is not sent back, and a session id is never shown") {
     for (std::string id : {std::string("two words"), std::string("caf\xc3\xa9"), std::string(5000, 'x')}) {
         link_under_test t(legacy());
         t.shake_hands(id);
@@ -187,7 +189,7 @@ TEST_CASE("HTTP-20: a session id from a modern server is ignored") {
     CHECK_FALSE(t.link->has_session());
 }
 
-TEST_CASE("BASE-17: in the modern era no answer leaves, even when the server asks") {
+TEST_CASE("BASE-17: in the modern era no response is sent, even if the server sends a request") {
     link_under_test t;
     t.peer->core().accept_requests(true);  // as if it had been forgotten
     auto call = t.ask("tools/list");
@@ -198,7 +200,7 @@ TEST_CASE("BASE-17: in the modern era no answer leaves, even when the server ask
     CHECK(call->outcome == "{}");
 }
 
-TEST_CASE("B20: in the older era a question of the server is answered by a POST of its own") {
+TEST_CASE("B20: in the older era a request of the server is answered by a POST") {
     link_under_test t(legacy());
     t.shake_hands();
     auto call = t.ask("tools/call");
@@ -213,7 +215,7 @@ TEST_CASE("B20: in the older era a question of the server is answered by a POST 
     CHECK(call->outcome == "{}");
 }
 
-TEST_CASE("B4, B20: an answer that has not left is taken back when the server cancels its question") {
+TEST_CASE("B4, B20: a response that was not sent is withdrawn when the server cancels its request") {
     link_under_test t(legacy());
     t.shake_hands();
     auto call = t.ask("tools/call");
@@ -230,7 +232,7 @@ TEST_CASE("B4, B20: an answer that has not left is taken back when the server ca
     CHECK(call->outcome == "{}");
 }
 
-TEST_CASE("B21: a modern server that cancels our request has cancelled nothing") {
+TEST_CASE("B21: a cancel of a modern server for a request of the client is ignored") {
     link_under_test t;
     auto call = t.ask("tools/list");
     t.on->open_stream(t.on->last());
@@ -240,7 +242,7 @@ TEST_CASE("B21: a modern server that cancels our request has cancelled nothing")
     CHECK(call->outcome == "{}");
 }
 
-TEST_CASE("nothing overtakes notifications/initialized, until it is answered or five seconds have passed") {
+TEST_CASE("no message overtakes notifications/initialized, until it is answered or five seconds have passed") {
     for (bool answered : {true, false}) {
         link_under_test t(legacy());
         auto opening = t.ask("initialize");
@@ -258,7 +260,7 @@ TEST_CASE("nothing overtakes notifications/initialized, until it is answered or 
     }
 }
 
-TEST_CASE("J1: what waits to leave is bounded: calls are refused, answers dropped with a report") {
+TEST_CASE("J1: unsent messages are limited: calls are rejected, responses dropped with a report") {
     link_settings_for_test how = legacy();
     how.bounds.out_queue = 1000;
     how.bounds.out_queue_soft = 1000;
@@ -285,7 +287,7 @@ TEST_CASE("J1: what waits to leave is bounded: calls are refused, answers droppe
     CHECK(next->outcome == "{}");
 }
 
-TEST_CASE("B20, D7: answers, notifications and pings do not wait behind calls, which may be waiting for them") {
+TEST_CASE("B20, D7: responses, notifications and pings do not wait behind calls, which may wait for them") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.shake_hands();

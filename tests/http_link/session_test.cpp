@@ -51,7 +51,7 @@ TEST_CASE("D18, LHTTP-11: after a 404 the request is sent once more, in a new se
     }
 }
 
-TEST_CASE("D18: ten requests that meet a dead session make one new one, and each is sent once more") {
+TEST_CASE("D18: ten requests that get a 404 open one new session, and each is sent once more") {
     link_under_test t(legacy());
     t.shake_hands();
     std::vector<std::shared_ptr<asked>> calls;
@@ -80,7 +80,7 @@ TEST_CASE("D18: ten requests that meet a dead session make one new one, and each
     for (const auto& each : calls) CHECK(each->outcome == "{}");
 }
 
-TEST_CASE("D18: what the server had begun to work on fails, what it may have refused has until the renewal") {
+TEST_CASE("D18: requests that the server had started fail, those it may have rejected wait for the renewal") {
     link_under_test t(legacy());
     t.shake_hands();
     auto refused = t.ask("refused");
@@ -101,7 +101,7 @@ TEST_CASE("D18: what the server had begun to work on fails, what it may have ref
     CHECK(refused->outcome == "{}");
 }
 
-TEST_CASE("D18: what is asked meanwhile waits, and what had not left is not lost") {
+TEST_CASE("D18: requests made meanwhile wait, and unsent ones are not lost") {
     link_under_test t(legacy());
     t.shake_hands();
     auto first = t.ask("first");
@@ -130,7 +130,7 @@ TEST_CASE("D18: what is asked meanwhile waits, and what had not left is not lost
     CHECK(meanwhile->outcome == "{}");
 }
 
-TEST_CASE("D18: a second 404 for the same request is the end of it") {
+TEST_CASE("D18: a second 404 for the same request fails it") {
     link_under_test t(legacy());
     t.shake_hands();
     auto call = t.ask("a");
@@ -148,7 +148,7 @@ TEST_CASE("D18: a second 404 for the same request is the end of it") {
     CHECK(next->outcome == "{}");
 }
 
-TEST_CASE("D18: without a new session those who wait fail, and the next request tries again") {
+TEST_CASE("D18: without a new session waiting requests fail, and the next request tries again") {
     link_under_test t(legacy());
     t.shake_hands();
     auto call = t.ask("a");
@@ -169,7 +169,7 @@ TEST_CASE("D18: without a new session those who wait fail, and the next request 
     CHECK(later->outcome == "{}");
 }
 
-TEST_CASE("D18: the new session may be made from inside the call that tells of the loss") {
+TEST_CASE("D18: the new session may be opened inside the callback that reports the loss") {
     link_under_test t(legacy());
     t.shake_hands();
     std::shared_ptr<asked> opening;
@@ -187,7 +187,7 @@ TEST_CASE("D18: the new session may be made from inside the call that tells of t
     CHECK(call->outcome == "{}");
 }
 
-TEST_CASE("D18: what the client asks in its new session does not wait for the end of the renewal") {
+TEST_CASE("D18: requests in the new session do not wait for the end of the renewal") {
     link_under_test t(legacy());
     t.shake_hands();
     auto call = t.ask("a");
@@ -208,7 +208,7 @@ TEST_CASE("D18: what the client asks in its new session does not wait for the en
     CHECK(t.on->all("GET").size() == 1);
 }
 
-TEST_CASE("D18: a 404 for a notification or an answer tells of the loss, too") {
+TEST_CASE("D18: a 404 for a notification or a response reports the loss, too") {
     link_under_test t(legacy());
     t.shake_hands();
     t.peer->notify("notifications/x", "{}");
@@ -251,7 +251,7 @@ TEST_CASE("D18: a link that closes while its session is being renewed is closed"
     CHECK(t.on->all("POST b").empty());
 }
 
-TEST_CASE("D18, B15: what a dead session has asked is cancelled, and the next one may use its ids") {
+TEST_CASE("D18, B15: requests of the server in a lost session are cancelled, and the next one may reuse their ids") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.shake_hands();
@@ -287,7 +287,7 @@ TEST_CASE("D18, B15: what a dead session has asked is cancelled, and the next on
     }
 }
 
-TEST_CASE("D18: a server that forgets every session it gives is asked for a few, not for ever") {
+TEST_CASE("D18: a server that rejects every session it creates is tried a few times, not forever") {
     link_under_test t(legacy());
     t.shake_hands();
     int session = 2;
@@ -307,7 +307,7 @@ TEST_CASE("D18: a server that forgets every session it gives is asked for a few,
     FAIL("it went on");
 }
 
-TEST_CASE("D18: the request for a new session does not wait for connections that calls of the old one hold") {
+TEST_CASE("D18: the request for a new session does not wait for connections of calls in the old one") {
     link_under_test t(legacy());
     t.shake_hands();
     t.ask("a");
@@ -324,7 +324,7 @@ TEST_CASE("D18: the request for a new session does not wait for connections that
     t.on->answer(*t.on->all("POST a").back());
 }
 
-TEST_CASE("D18: a handshake that meets a forgotten session is not ended in the next one, which has its own") {
+TEST_CASE("D18: a handshake that meets a lost session is not completed in the next one, which has its own") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.link->speak(false, "");
@@ -344,7 +344,7 @@ TEST_CASE("D18: a handshake that meets a forgotten session is not ended in the n
     }
 }
 
-TEST_CASE("D18: a server that forgets every session it gives is asked for two more, and by the next call again") {
+TEST_CASE("D18: a server that rejects every session it creates is tried twice more, and again by the next call") {
     for (const char* version : legacy_versions) {
         link_under_test t(legacy(version));
         t.shake_hands();
@@ -376,7 +376,7 @@ TEST_CASE("D18: a server that forgets every session it gives is asked for two mo
     }
 }
 
-TEST_CASE("D18: a session in which the server has taken something counts: however many follow, each may be renewed") {
+TEST_CASE("D18: a session in which the server accepted a request counts: each one may be renewed") {
     link_under_test t(legacy());
     t.shake_hands();
     for (int i = 0; i < 10; ++i) {

@@ -11,7 +11,7 @@
 using namespace keel;
 using namespace keel::test;
 
-TEST_CASE("LHTTP-12: a URL is shown without its password and its query, and known by its origin") {
+TEST_CASE("LHTTP-12: a URL is shown without its password and query, and identified by its origin") {
     url where;
     where.address = "HTTPS://user:secret@Example.com:443/mcp?token=secret#x";
     server_target target(where);
@@ -20,7 +20,7 @@ TEST_CASE("LHTTP-12: a URL is shown without its password and its query, and know
     CHECK(target.identity() == "https://example.com");
 }
 
-TEST_CASE("what cannot be used is said when it is tried: an address that is none, a header that cannot be sent") {
+TEST_CASE("an invalid URL or header is reported when connecting") {
     url no_address;
     no_address.address = "ftp://example.com/";
     url bad_header;

@@ -39,7 +39,7 @@ def kubernetes():
 
 
 def kubeconfig(folder, port):
-    """A cluster that is at a port of this machine."""
+    """A cluster at a port of this machine."""
     file = Path(folder) / f"kubeconfig-{port}.yaml"
     file.write_text(
         "apiVersion: v1\nkind: Config\ncurrent-context: here\n"
@@ -50,7 +50,7 @@ def kubeconfig(folder, port):
 
 
 class Cluster:
-    """At its address nobody listens, until it is there: then it says that it has pods, but never which."""
+    """A cluster whose address refuses connections until it is started. It then accepts requests for pods, but never answers them."""
 
     SAYS = {
         "/api": {"kind": "APIVersions", "versions": ["v1"]},
@@ -103,7 +103,7 @@ class Cluster:
 
 
 def listening_ports(pid):
-    """Where a process listens: for those that do not say it."""
+    """The address on which a process listens, for programs that do not print it."""
     own = set()
     for entry in os.scandir(f"/proc/{pid}/fd"):
         found = re.fullmatch(r"socket:\[(\d+)\]", os.readlink(entry.path))
@@ -114,7 +114,7 @@ def listening_ports(pid):
 
 
 class HttpProcess(kp.Watched):
-    """A server with a port of its own. `origin` is where it is."""
+    """A server with its own port. `origin` is its URL."""
 
     def __init__(self, *command, says=True, **environment):
         self.log = tempfile.TemporaryFile()  # never full: the server cannot hang on its own complaints

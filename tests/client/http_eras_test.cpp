@@ -1,6 +1,6 @@
 // Which era a server behind HTTP is of (docs/rules/protocol.md, section 1.1): an answer is read before anything is made of its status.
 
-#include "web_client.hpp"
+#include "http_client_under_test.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -19,22 +19,22 @@ void refuse(web_client& t, std::string_view method, int status, std::string_view
     t.loop->run();
 }
 
-constexpr const char* introduction = R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})";
+constexpr const char* discover_response = R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})";
 
 }  // namespace
 
-TEST_CASE("VER-15, VER-04, VER-13: 400 with -32022 is followed by the same question with a listed version") {
+TEST_CASE("VER-15, VER-04, VER-13: 400 with -32022 is followed by the same request with a listed version") {
     web_client t(false);
     std::string& o = connect(t);
     refuse(t, "server/discover", 400,
            R"({"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"x"}})");
-    t.answer("server/discover", introduction);
+    t.answer("server/discover", discover_response);
     spoke(modern);
     CHECK(o == "done");
     CHECK(t.client->server().modern);
 }
 
-TEST_CASE("VER-15, VER-04: 400 with -32020 or -32021 is the error of a modern server, and no reason for initialize") {
+TEST_CASE("VER-15, VER-04: 400 with -32020 or -32021 is the error of a modern server, and initialize is not tried") {
     for (int code : {-32020, -32021}) {
         web_client t(false);
         std::string& o = connect(t);
@@ -42,13 +42,13 @@ TEST_CASE("VER-15, VER-04: 400 with -32020 or -32021 is the error of a modern se
         CHECK(o == "failed: such is the matter");
         CHECK(t.connector->requests->all("POST initialize").empty());
         std::string& again = connect(t);
-        t.answer("server/discover", introduction);
+        t.answer("server/discover", discover_response);
         spoke(modern);
         CHECK(again == "done");
     }
 }
 
-TEST_CASE("VER-15: 400 without such a body, and 404 for the question itself, mean the older era") {
+TEST_CASE("VER-15: 400 without such a body, and 404 for the probe itself, mean an older server") {
     struct refusal {
         int status;
         const char* error;
@@ -76,7 +76,7 @@ TEST_CASE("VER-15: 400 without such a body, and 404 for the question itself, mea
     }
 }
 
-TEST_CASE("1.1: 5xx, a lost connection and silence say nothing about the era: they are errors") {
+TEST_CASE("1.1: 5xx, a lost connection and a missing response do not tell the era: they are errors") {
     for (int status : {500, 502, 503, 0}) {
         web_client t(false);
         std::string& o = connect(t);

@@ -4,7 +4,7 @@
 
 #include "http_client/http_link.hpp"
 #include "http_link/fake_pool.hpp"
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 namespace keel::test {
 

@@ -1,6 +1,6 @@
 // What a client writes by itself: it never stops its own reading, and has a bound.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -13,7 +13,7 @@ json::value large(std::size_t bytes) { return json::object({{"a", std::string(by
 
 }  // namespace
 
-TEST_CASE("J1, J2: a large request that the server does not take holds up no answer to another") {
+TEST_CASE("J1, J2: a large request that the server does not read delays no response") {
     client_under_test t;
     t.connect("2025-11-25");
     outcome_of_task& first = t.run(t.client->call_tool("x"));
@@ -31,7 +31,7 @@ TEST_CASE("J1, J2: a large request that the server does not take holds up no ans
     CHECK(big.text == "taken");
 }
 
-TEST_CASE("J1: answers that the server does not take still stop the reading of its questions") {
+TEST_CASE("J1: responses that the server does not read stop the reading of its requests") {
     client_options o;
     o.limits.out_queue = 4096;
     o.limits.out_queue_soft = 1024;
@@ -52,7 +52,7 @@ TEST_CASE("J1: answers that the server does not take still stop the reading of i
     for (int id : {1, 2, 3}) CHECK(t.next()["id"].if_int() == id);
 }
 
-TEST_CASE("J1: notifications that the server does not take are dropped at the bound, and that is logged") {
+TEST_CASE("J1: notifications that the server does not read are dropped at the limit and logged") {
     client_under_test t;
     t.connect("2025-11-25");
     t.wire().stall();
@@ -65,7 +65,7 @@ TEST_CASE("J1: notifications that the server does not take are dropped at the bo
     t.loop->run();
 }
 
-TEST_CASE("D16: a notification whose parameters are no object is refused and logged, and the client goes on") {
+TEST_CASE("D16: a notification whose params are not an object is rejected and logged, and the client continues") {
     client_under_test t;
     t.connect("2025-11-25");
     t.client->notify("x/y", json::value(5));

@@ -1,7 +1,7 @@
 // Over HTTP in 2026-07-28: arguments in headers, as the engine and its link make them together. What the link does alone is
 // tested in tests/http_link.
 
-#include "web_client.hpp"
+#include "http_client_under_test.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -19,8 +19,8 @@ std::string tools(std::string_view list) { return R"({"tools":)" + std::string(l
 }  // namespace
 
 TEST_CASE(
-    "HDR-12, HDR-17: over HTTP, tools whose annotations are wrong are dropped with their name and the reason, the "
-    "others stay") {
+    "HDR-12, HDR-17: over HTTP, tools with invalid annotations are dropped and reported with name and reason,"
+    " the others stay") {
     web_client t;
     std::string& o = t.list();
     t.answer("tools/list", tools(annotated));
@@ -31,8 +31,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "HDR-07, HDR-08, HDR-11: over HTTP, annotated arguments go into headers too, those that are absent or null do "
-    "not") {
+    "HDR-07, HDR-08, HDR-11: over HTTP, annotated arguments are also sent as headers, absent and null ones "
+    "are not") {
     web_client t;
     t.list();
     t.answer("tools/list", tools(annotated));
@@ -50,7 +50,7 @@ TEST_CASE(
     t.answer("tools/call", R"({"content":[]})");
 }
 
-TEST_CASE("HDR-07: over HTTP, whichever way a tool is called, and in every round") {
+TEST_CASE("HDR-07: over HTTP, headers are sent however a tool is called, and in every round") {
     web_client t;
     t.list();
     t.answer("tools/list", tools(annotated));
@@ -73,8 +73,7 @@ TEST_CASE("HDR-07: over HTTP, whichever way a tool is called, and in every round
     CHECK(rounds == "ok");
 }
 
-TEST_CASE(
-    "HDR-18: over HTTP, a call that is refused for its headers is made again once, with the tools as they are now") {
+TEST_CASE("HDR-18: over HTTP, a call that is rejected because of its headers is retried once with the current tools") {
     web_client t;
     std::string& o = t.call("good", R"({"region":"eu"})");
     CHECK(!t.last("tools/call").has("Mcp-Param-Region"));  // not listed yet

@@ -1,6 +1,6 @@
 #pragma once
 
-// Words for tests that go through several revisions.
+// Protocol revisions and messages for tests of several revisions.
 
 #include "support/client_harness.hpp"
 
@@ -28,6 +28,19 @@ inline std::vector<std::string> older_revisions_from(std::string_view first) {
     for (const std::string& each : older_revisions) {
         if (each >= first) all.push_back(each);
     }
+    return all;
+}
+
+/// An initialize result of a server with tools.
+inline json::value initialize_result(std::string_view version) {
+    json::value r = json::parse(R"({"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}})");
+    r.set("protocolVersion", version);
+    return r;
+}
+
+inline std::string joined_names(const std::vector<tool>& tools) {
+    std::string all;
+    for (const tool& each : tools) all += each.name;
     return all;
 }
 

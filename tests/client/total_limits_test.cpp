@@ -1,7 +1,7 @@
 // Bounds of a call as a whole: its time over pages, rounds and connecting, its memory; and lists that have changed meanwhile.
 
 #include "lifecycle_slow_link.hpp"
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -18,7 +18,7 @@ call_options in_all(duration total) {
 
 }  // namespace
 
-TEST_CASE("D4, D12: the total of a call is for all pages of a list together") {
+TEST_CASE("D4, D12: the total timeout of a call covers all pages of a list") {
     client_under_test t;
     t.connect("2025-11-25");
     outcome_of_task& o = t.run(t.client->list_tools(in_all(1s)), counted);
@@ -36,7 +36,7 @@ TEST_CASE("D4, D12: the total of a call is for all pages of a list together") {
     t.expect("notifications/cancelled");
 }
 
-TEST_CASE("D4: the total of a call is for all rounds together, without the time that answering takes here") {
+TEST_CASE("D4: the total timeout of a call covers all rounds, without the time of the client's own handlers") {
     event answered;
     client_options options;
     options.on_form = [&](asked_by, form_question) -> task<form_answer> {
@@ -63,7 +63,7 @@ TEST_CASE("D4: the total of a call is for all rounds together, without the time 
     t.expect("notifications/cancelled");
 }
 
-TEST_CASE("D4: the total of a call is for connecting too") {
+TEST_CASE("D4: the total timeout of a call includes connecting") {
     client_options options;
     options.restart.attempts = 2;
     client_under_test t(options);
@@ -87,7 +87,7 @@ TEST_CASE("D4: the total of a call is for connecting too") {
     t.expect("notifications/cancelled");
 }
 
-TEST_CASE("J4: a list whose pages take too much memory together is given up") {
+TEST_CASE("J4: a list whose pages need too much memory is aborted") {
     client_under_test t;
     t.connect("2025-11-25");
     outcome_of_task& o = t.run(t.client->list_tools(), counted);
@@ -112,7 +112,7 @@ TEST_CASE("J4: a list whose pages take too much memory together is given up") {
     CHECK(t.silent());
 }
 
-TEST_CASE("TOOL-10: a list that changed while it was on its way is given to its caller, but not held against results") {
+TEST_CASE("TOOL-10: a list that changed in transit is returned, but not used to validate results") {
     client_under_test t;
     t.connect("2025-11-25");
     outcome_of_task& list = t.run(t.client->list_tools(), counted);

@@ -1,6 +1,6 @@
 // The token of a question that came in a round: it fires before its handler is cancelled, whatever ends the round.
 
-#include "rule_words.hpp"
+#include "revisions.hpp"
 
 #include <keel/async.hpp>
 
@@ -9,13 +9,13 @@ using namespace keel::test;
 
 namespace {
 
-constexpr std::string_view form =
+constexpr std::string_view form_request =
     R"({"method":"elicitation/create","params":{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{}}}})";
 
 json::value questions_named(std::initializer_list<std::string_view> keys) {
     std::string all;
     for (std::string_view key : keys) {
-        all.append(all.empty() ? "{\"" : ",\"").append(key).append("\":").append(form);
+        all.append(all.empty() ? "{\"" : ",\"").append(key).append("\":").append(form_request);
     }
     return questions(all + "}", "state");
 }
@@ -51,7 +51,7 @@ struct patient {
 
 }  // namespace
 
-TEST_CASE("B15, D1: a handler that waits for its token ends with the connection, and so does the call") {
+TEST_CASE("B15, D1: a handler that waits for its stop token ends with the connection, and so does the call") {
     patient p;
     client_under_test t(p.options());
     t.connect(modern);
@@ -65,7 +65,7 @@ TEST_CASE("B15, D1: a handler that waits for its token ends with the connection,
     CHECK(call.kind == error_kind::closed);
 }
 
-TEST_CASE("B15: a handler that waits for its token ends when the caller gives up") {
+TEST_CASE("B15: a handler that waits for its stop token ends when the caller cancels") {
     patient p;
     client_under_test t(p.options());
     t.connect(modern);
@@ -78,7 +78,7 @@ TEST_CASE("B15: a handler that waits for its token ends when the caller gives up
     CHECK(t.silent());
 }
 
-TEST_CASE("B15: a handler that waits for its token ends when another of its round fails") {
+TEST_CASE("B15: a handler that waits for its stop token ends when another of its round fails") {
     for (int which : {1, 2, 3}) {
         CAPTURE(which);
         patient p;
@@ -94,7 +94,7 @@ TEST_CASE("B15: a handler that waits for its token ends when another of its roun
     }
 }
 
-TEST_CASE("D1: a handler that answers after the connection is gone does not save its call") {
+TEST_CASE("D1: a handler that answers after the connection is closed does not save its call") {
     client_options o;
     o.on_form = [](asked_by, form_question) -> task<form_answer> {
         event never;
@@ -113,7 +113,7 @@ TEST_CASE("D1: a handler that answers after the connection is gone does not save
     CHECK(call.kind == error_kind::closed);
 }
 
-TEST_CASE("the token of a question that was answered has fired by the next round") {
+TEST_CASE("the stop token of an answered elicitation has fired by the next round") {
     std::stop_token seen;
     client_options o;
     o.on_form = [&](asked_by who, form_question) -> task<form_answer> {

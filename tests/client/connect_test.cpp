@@ -6,8 +6,8 @@ using namespace keel;
 using namespace keel::test;
 
 TEST_CASE(
-    "VER-07, VER-14, VER-20: a modern server is found by asking, and every request carries version, capabilities and "
-    "name") {
+    "VER-07, VER-14, VER-20: a modern server is detected by the probe, and every request carries version, "
+    "capabilities and name") {
     client_under_test t;
     outcome_of_task& o = t.run(t.client->connect());
     json::value probe = t.expect("server/discover");
@@ -31,7 +31,9 @@ TEST_CASE(
     CHECK(listed.text == "0");
 }
 
-TEST_CASE("VER-03, LIFE-01, LIFE-03: whatever error an older server answers the question with, the handshake follows") {
+TEST_CASE(
+    "VER-03, LIFE-01, LIFE-03: after any error response of an older server to the probe, the handshake "
+    "follows") {
     for (int code : {-32601, -32602, -32000, -32603, 7}) {
         client_under_test t;
         outcome_of_task& o = t.run(t.client->connect());
@@ -50,7 +52,7 @@ TEST_CASE("VER-03, LIFE-01, LIFE-03: whatever error an older server answers the 
     }
 }
 
-TEST_CASE("D1: every call that waits fails once, with what is known of the end, before the callback hears of it") {
+TEST_CASE("D1: every waiting call fails once, with the cause, before on_disconnected runs") {
     std::vector<std::string> order;
     client_options options;
     options.on_disconnected = [&](const disconnection& d) { order.push_back("disconnected " + d.cause); };

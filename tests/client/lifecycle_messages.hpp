@@ -1,6 +1,6 @@
 #pragma once
 
-// What a server says in the tests of the request lifecycle, and a question that it may ask.
+// Messages of the server for the tests of the request lifecycle.
 
 #include "support/client_harness.hpp"
 

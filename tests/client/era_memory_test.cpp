@@ -1,7 +1,7 @@
 // What is remembered of a server's era, by which name, and what is said when it refuses.
 
-#include "rule_words.hpp"
-#include "web_client.hpp"
+#include "http_client_under_test.hpp"
+#include "revisions.hpp"
 
 #include <keel/child_process.hpp>
 #include <keel/server.hpp>
@@ -11,7 +11,7 @@
 using namespace keel;
 using namespace keel::test;
 
-TEST_CASE("1.1, VER-16: a server that cannot be reached, or ends, keeps the era that is remembered of it") {
+TEST_CASE("1.1, VER-16: an unreachable or failing server keeps its remembered era") {
     client_options o;
     o.eras = std::make_shared<era_memory>();
     o.eras->remember("script", false);
@@ -26,7 +26,7 @@ TEST_CASE("1.1, VER-16: a server that cannot be reached, or ends, keeps the era 
     CHECK(t.silent());
 }
 
-TEST_CASE("1.1: where only 2026-07-28 was asked for, the reason of a server that refuses is told") {
+TEST_CASE("1.1: in modern mode, the server's reason for a rejection is reported") {
     client_options o;
     o.mode = protocol_mode::modern;
     client_under_test t(o);
@@ -37,7 +37,7 @@ TEST_CASE("1.1: where only 2026-07-28 was asked for, the reason of a server that
     CHECK(connecting.text.find("the licence has run out") != std::string::npos);
 }
 
-TEST_CASE("VER-16: children that differ in anything are different servers") {
+TEST_CASE("VER-16: child processes that differ in any setting are different servers") {
     std::vector<child_process> all(7);
     for (child_process& each : all) each.command = "serve";
     all[1].arguments = {"a b"};
@@ -66,7 +66,7 @@ TEST_CASE("VER-16: two servers of one name in this process are different servers
     CHECK(server_target(one).identity() == server_target(one).identity());
 }
 
-TEST_CASE("1.1, VER-16: clients of one origin share what was found out about it, unless they are told not to") {
+TEST_CASE("1.1, VER-16: clients of one origin share the detected era, unless configured otherwise") {
     auto first_request = [](std::shared_ptr<era_memory> eras, bool legacy) {
         auto loop = std::make_shared<manual_loop>();
         auto connector = std::make_shared<web_connector>();

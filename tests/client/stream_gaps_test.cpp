@@ -1,6 +1,6 @@
 // Older revisions over HTTP: the stream on which the server speaks by itself was interrupted, or is gone.
 
-#include "client/rule_words.hpp"
+#include "client/revisions.hpp"
 
 using namespace keel;
 using namespace keel::test;
@@ -41,7 +41,7 @@ struct told {
 
 }  // namespace
 
-TEST_CASE("I11: after a gap everything that was subscribed to counts as changed, and nothing is taken from the cache") {
+TEST_CASE("I11: after an interrupted stream all subscriptions are reported as changed, and the cache is not used") {
     for (const std::string& version : older_revisions) {
         told s(version);
         outcome_of_task& list =
@@ -58,7 +58,7 @@ TEST_CASE("I11: after a gap everything that was subscribed to counts as changed,
     }
 }
 
-TEST_CASE("I11: a stream that is gone for good ends the subscription as lost; calls go on") {
+TEST_CASE("I11: if the stream ends for good, the subscription is lost; calls continue") {
     for (const std::string& version : older_revisions) {
         told s(version);
         s.t.connector->user->on_silence("no more of it");
@@ -71,7 +71,7 @@ TEST_CASE("I11: a stream that is gone for good ends the subscription as lost; ca
     }
 }
 
-TEST_CASE("a server that does not answer to the level does not hold the connection up") {
+TEST_CASE("a server that does not answer logging/setLevel does not delay the connection") {
     client_options options;
     options.level = log_level::info;
     client_under_test t(options);
