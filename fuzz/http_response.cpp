@@ -42,7 +42,7 @@ void describe(std::string& out, const response_reader& r) {
     out.append(std::to_string(r.status())).append(r.keep_alive() ? "k" : "c");
     if (r.idle_time()) out.append(std::to_string(r.idle_time()->count()));
     for (const auto& [name, value] : r.headers()) {
-        require(!name.empty() && lower(name) == name && name.find_first_of(" \t:\r\n") == name.npos);
+        require(!name.empty() && to_lower(name) == name && name.find_first_of(" \t:\r\n") == name.npos);
         require(value.find_first_of(std::string_view("\r\n\0", 3)) == value.npos);
         require(!value.starts_with(' ') && !value.ends_with(' '));
         if (name == "content-length") ++lengths;

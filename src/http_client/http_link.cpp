@@ -14,11 +14,11 @@ using stage = link_exchange::stage;
 
 constexpr std::size_t kept_exchanges = 64;
 constexpr std::size_t usual_message = 512;  // bytes
-constexpr duration gate_patience = std::chrono::seconds(5);
+constexpr duration gate_timeout = std::chrono::seconds(5);
 
 kind kind_of(const outgoing_message& about) noexcept {
-    if (about.is_response()) return kind::answer;
-    return about.type == outgoing_message::kind::request ? kind::question : kind::news;
+    if (about.is_response()) return kind::response;
+    return about.type == outgoing_message::kind::request ? kind::request : kind::notification;
 }
 
 }  // namespace
@@ -103,15 +103,15 @@ void http_link::end(const outgoing_message& about) {
     // BASE-17: in the modern era the server sends no requests, so it gets no responses.
     if (terms_.modern && about.is_reply()) return drop(x);
     // The peer's core limits queued requests, but not responses and notifications.
-    if (m.what != kind::question && queued_bytes(0) >= limits_.out_queue) {
+    if (m.what != kind::request && queued_bytes(0) >= limits_.out_queue) {
         note("message dropped, because the output queue to the server is full");
         return drop(x);
     }
-    if (m.what == kind::question) questions_.add(m.owner, &x);
-    if (!terms_.modern && m.what == kind::news && m.method == "notifications/initialized") {
+    if (m.what == kind::request) requests_.add(m.owner, &x);
+    if (!terms_.modern && m.what == kind::notification && m.method == "notifications/initialized") {
         gate_ = &x;
         loop_->stop_timer(gate_timer_);
-        gate_timer_ = start_timer_after(*loop_, gate_patience, [this] {
+        gate_timer_ = start_timer_after(*loop_, gate_timeout, [this] {
             gate_timer_ = 0;
             if (gate_) open_gate(*gate_);
         });
@@ -136,8 +136,8 @@ void http_link::flush(time_point) {
 }
 
 bool http_link::must_wait(const link_exchange& x) const noexcept {
-    if (closed_ || x.message.what == kind::answer || &x == gate_) return false;
-    if (x.is_question() && x.message.method == "initialize") return false;
+    if (closed_ || x.message.what == kind::response || &x == gate_) return false;
+    if (x.is_request() && x.message.method == "initialize") return false;
     return renewing_ || gate_ != nullptr;
 }
 
@@ -155,9 +155,9 @@ void http_link::release_held() {
 void http_link::send(link_exchange& x) {
     posted_message& m = x.message;
     x.now = stage::sent;
-    const bool opens_session = x.is_question() && m.method == "initialize";
+    const bool opens_session = x.is_request() && m.method == "initialize";
     // A response in an expired session has no receiver.
-    if (!pool_ || (renewing_ && m.what == kind::answer)) return drop(x);
+    if (!pool_ || (renewing_ && m.what == kind::response)) return drop(x);
     transfer_request out;
     if (old_) out.path = old_->endpoint();
     out.headers = headers_of_message(terms_, {m.method, m.name, &m.extra, opens_session});
@@ -169,13 +169,13 @@ void http_link::send(link_exchange& x) {
     x.epoch = in_session ? epoch_ : 0;
     x.since = loop_->now();
     // Pending calls may occupy all connections while they wait for our responses.
-    out.urgent = !x.is_question() || m.method == "ping" || opens_session;
+    out.urgent = !x.is_request() || m.method == "ping" || opens_session;
     out.lasting = m.method == "subscriptions/listen";
     x.transfer = pool_->start(std::move(out), x);
-    if (!x.is_question()) arm_sweep();
+    if (!x.is_request()) arm_sweep();
 }
 
-void http_link::take_up_again(link_exchange& x, std::string_view last_event_id) {
+void http_link::resume_stream(link_exchange& x, std::string_view last_event_id) {
     transfer_request out;
     out.method = "GET";
     out.headers = headers_of_stream(terms_, last_event_id);
@@ -228,7 +228,7 @@ std::uint64_t http_link::oldest_unsent() const noexcept {
 }
 
 std::size_t http_link::withdraw(rpc::serial owner) {
-    if (auto at = questions_.find(owner); at != questions_.end()) {
+    if (auto at = requests_.find(owner); at != requests_.end()) {
         if (!untouched(*at->second)) return 0;
         drop(*at->second);
         return 1;
@@ -236,7 +236,7 @@ std::size_t http_link::withdraw(rpc::serial owner) {
     std::size_t taken = 0;
     for (link_exchange* x = first_unsent_; x;) {
         link_exchange& each = *std::exchange(x, x->next);
-        if (each.is_question() || each.message.owner != owner || !untouched(each)) continue;
+        if (each.is_request() || each.message.owner != owner || !untouched(each)) continue;
         drop(each);
         ++taken;
     }
@@ -246,20 +246,20 @@ std::size_t http_link::withdraw(rpc::serial owner) {
 rpc::serial http_link::owner_of_response(const rpc::request_id& id) const noexcept {
     rpc::serial owner = 0;
     for (const link_exchange* x = first_unsent_; x; x = x->next) {
-        if (x->message.what == kind::answer && x->message.answers == id && untouched(*x)) owner = x->message.owner;
+        if (x->message.what == kind::response && x->message.answers == id && untouched(*x)) owner = x->message.owner;
     }
     return owner;
 }
 
 bool http_link::give_up(rpc::serial call) {
-    auto at = questions_.find(call);
-    if (at == questions_.end()) return terms_.modern;
+    auto at = requests_.find(call);
+    if (at == requests_.end()) return terms_.modern;
     link_exchange& x = *at->second;
     if (x.modern) {
         drop(x);  // closing the stream cancels the request (D7)
         return true;
     }
-    questions_.erase(at);
+    requests_.erase(at);
     x.settled = true;
     x.given_up = true;
     given_up_.push_back(&x);
@@ -278,15 +278,15 @@ void http_link::drop(link_exchange& x) {
     if (pool_ && x.transfer != 0) pool_->cancel(x.transfer);
     x.transfer = 0;
     loop_->stop_timer(std::exchange(x.pause, 0));
-    if (auto at = questions_.find(x.message.owner); at != questions_.end() && at->second == &x) questions_.erase(at);
+    if (auto at = requests_.find(x.message.owner); at != requests_.end() && at->second == &x) requests_.erase(at);
     dying_.splice(dying_.end(), live_, x.place);
     open_gate(x);
-    if (x.busy == 0) bury(x);
+    if (x.busy == 0) recycle(x);
     if (leaving_ && live_.empty()) delete_session();
 }
 
-void http_link::bury(link_exchange& x) noexcept {
-    x.give_back();
+void http_link::recycle(link_exchange& x) noexcept {
+    x.free_buffers();
     if (spare_.size() >= kept_exchanges) {
         dying_.erase(x.place);
     } else {

@@ -94,13 +94,13 @@ private:
     void hold(link_exchange& x);
     void release_held();
     void send(link_exchange& x);
-    void take_up_again(link_exchange& x, std::string_view last_event_id);
+    void resume_stream(link_exchange& x, std::string_view last_event_id);
     bool untouched(const link_exchange& x) const noexcept;
     void count(link_exchange& x) noexcept;
     void uncount(link_exchange& x) const noexcept;
     /// Ends an exchange. Its memory is kept until none of its functions is on the stack.
     void drop(link_exchange& x);
-    void bury(link_exchange& x) noexcept;
+    void recycle(link_exchange& x) noexcept;
     void open_gate(const link_exchange& x);
 
     // ---- receiving (http_link_receive.cpp) ----
@@ -127,7 +127,7 @@ private:
 
     // ---- the end (http_link_end.cpp) ----
     void delete_session();
-    void be_gone();
+    void finish_close();
     template <class F>
     void later(F f);
 
@@ -147,7 +147,7 @@ private:
     std::list<link_exchange> live_;
     std::list<link_exchange> dying_;  // over, but still on the stack
     std::list<link_exchange> spare_;
-    rpc::recycling_map<rpc::serial, link_exchange*, serial_hash> questions_;
+    rpc::recycling_map<rpc::serial, link_exchange*, serial_hash> requests_;
     link_exchange* writing_ = nullptr;      // between begin() and end()
     std::vector<link_exchange*> queued_;    // during this turn
     std::vector<link_exchange*> given_up_;  // during this turn

@@ -14,9 +14,9 @@ session_delete::session_delete(http_link& home) : home_(home) {
     home.pool_->start(std::move(out), *this);
 }
 
-void session_delete::on_response(const response_view&) { home_.be_gone(); }
+void session_delete::on_response(const response_view&) { home_.finish_close(); }
 
-void session_delete::on_failure(transfer_failure, std::string_view) { home_.be_gone(); }
+void session_delete::on_failure(transfer_failure, std::string_view) { home_.finish_close(); }
 
 void http_link::on_closed(std::string_view cause, std::size_t abandoned) {
     closed_ = true;
@@ -24,12 +24,12 @@ void http_link::on_closed(std::string_view cause, std::size_t abandoned) {
     listener_.close();
     std::vector<link_exchange*> pointless;
     for (link_exchange& x : live_) {
-        if (x.is_question() || x.now == link_exchange::stage::held) pointless.push_back(&x);
+        if (x.is_request() || x.now == link_exchange::stage::held) pointless.push_back(&x);
     }
     for (link_exchange* x : pointless) drop(*x);
     final_ = start_timer_after(*loop_, limits_.final_write, [this] {
         final_ = 0;
-        be_gone();
+        finish_close();
     });
     // Error responses for pending requests of the server are queued now and sent at the end of this turn.
     later([this] {
@@ -42,11 +42,11 @@ void http_link::on_closed(std::string_view cause, std::size_t abandoned) {
 void http_link::delete_session() {
     if (session_delete_ || !pool_) return;
     const bool in_session = !terms_.modern && !old_ && !terms_.session.empty();
-    if (!in_session) return be_gone();
+    if (!in_session) return finish_close();
     session_delete_ = std::make_unique<session_delete>(*this);
 }
 
-void http_link::be_gone() {
+void http_link::finish_close() {
     later([this] {
         if (!pool_) return;
         loop_->stop_timer(std::exchange(final_, 0));

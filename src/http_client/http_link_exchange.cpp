@@ -24,14 +24,14 @@ public:
     visit(const visit&) = delete;
     visit& operator=(const visit&) = delete;
     ~visit() {
-        if (--exchange_.busy == 0 && exchange_.now == stage::over) exchange_.home_.bury(exchange_);
+        if (--exchange_.busy == 0 && exchange_.now == stage::over) exchange_.home_.recycle(exchange_);
     }
 
 private:
     link_exchange& exchange_;
 };
 
-void link_exchange::give_back() noexcept {
+void link_exchange::free_buffers() noexcept {
     for (std::string* each : {&body_, &message.body}) {
         if (each->capacity() > max_kept_buffer) std::string().swap(*each);
     }
@@ -70,11 +70,11 @@ void link_exchange::on_response(const response_view& r) {
     if (resumed_) return read_resumed(r);
     has_head_ = true;
     // Only requests prove that the session works: the handshake sends notifications in every session.
-    if (is_question() && epoch != 0 && epoch == home_.epoch_ && r.status != 404) home_.unproven_ = 0;
+    if (is_request() && epoch != 0 && epoch == home_.epoch_ && r.status != 404) home_.unproven_ = 0;
     if (r.status == 404 && epoch != 0) return home_.not_found(*this);
-    if (is_question()) return read_answer(r);
+    if (is_request()) return read_answer(r);
     home_.open_gate(*this);
-    read_reply_to_news(r);
+    read_notification_reply(r);
 }
 
 void link_exchange::read_answer(const response_view& r) {
@@ -104,7 +104,7 @@ void link_exchange::read_answer(const response_view& r) {
     }
 }
 
-void link_exchange::read_reply_to_news(const response_view& r) {
+void link_exchange::read_notification_reply(const response_view& r) {
     if (!is_success(r.status)) {
         form_ = form::refusal;
         return;
@@ -156,12 +156,12 @@ void link_exchange::take_events(std::string_view bytes) {
         bytes,
         [this](const http::sse_event& e) {
             if (now == stage::over) return;
-            pace_.heard();
+            pace_.event_received();
             home_.take_event(this, e);
         },
         [this](std::string_view beginning) {
             if (now == stage::over) return;
-            pace_.heard();
+            pace_.event_received();
             take_large_event(beginning);
         });
 }
@@ -193,7 +193,7 @@ void link_exchange::on_failure(transfer_failure what, std::string_view why) {
     home_.uncount(*this);
     home_.open_gate(*this);
     if (settled) return home_.drop(*this);
-    if (!is_question()) {
+    if (!is_request()) {
         home_.note("could not send a message to the server: " + rpc::printable(why));
         return home_.drop(*this);
     }
@@ -241,7 +241,7 @@ bool link_exchange::take_whole_message(const json::value& v) {
 }
 
 void link_exchange::take_refusal() {
-    if (is_question()) return fail(refused_call(status_, body_, message.owner, home_.document()));
+    if (is_request()) return fail(refused_call(status_, body_, message.owner, home_.document()));
     home_.note("the server rejected " + (message.method.empty() ? "a response" : message.method) + ": " +
                describe_refusal(status_, body_));
     home_.drop(*this);
@@ -272,7 +272,7 @@ void link_exchange::resume_later(std::string_view why) {
     resumed_ = true;
     pause = start_timer_after(*home_.loop_, pace_.next(reader_->retry()), [this] {
         pause = 0;
-        home_.take_up_again(*this, reader_->last_event_id());
+        home_.resume_stream(*this, reader_->last_event_id());
     });
 }
 

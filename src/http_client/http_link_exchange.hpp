@@ -19,8 +19,8 @@ class http_link;
 
 /// The message of one POST.
 struct posted_message {
-    enum class kind : unsigned char { question, answer, news };
-    kind what = kind::news;
+    enum class kind : unsigned char { request, response, notification };
+    kind what = kind::notification;
     rpc::serial owner = 0;
     rpc::request_id answers;
     std::uint64_t number = 0;
@@ -51,8 +51,8 @@ public:
     /// Prepares it for another message.
     void reset();
     /// Frees large buffers after the end.
-    void give_back() noexcept;
-    bool is_question() const noexcept { return message.what == posted_message::kind::question; }
+    void free_buffers() noexcept;
+    bool is_request() const noexcept { return message.what == posted_message::kind::request; }
     /// True if the server has responded.
     bool accepted() const noexcept { return has_head_ || resumed_; }
 
@@ -83,7 +83,7 @@ private:
     void on_failure(transfer_failure what, std::string_view why) override;
 
     void read_answer(const response_view& r);
-    void read_reply_to_news(const response_view& r);
+    void read_notification_reply(const response_view& r);
     void read_resumed(const response_view& r);
     void take_json();
     bool take_whole_message(const json::value& v);

@@ -106,12 +106,12 @@ void link_listener::on_body(std::string_view bytes) {
         bytes,
         [this, run](const http::sse_event& e) {
             if (run != run_) return;
-            pace_.heard();
+            pace_.event_received();
             home_.take_event(nullptr, e);
         },
         [this, run](std::string_view beginning) {
             if (run != run_) return;
-            pace_.heard();
+            pace_.event_received();
             home_.take_large_message(beginning);
         });
     busy_ = false;
@@ -119,7 +119,7 @@ void link_listener::on_body(std::string_view bytes) {
 
 void link_listener::on_end() {
     tell_answered();
-    if (reading_ && home_.loop_->now() - since_ >= long_enough) pace_.heard();
+    if (reading_ && home_.loop_->now() - since_ >= long_enough) pace_.event_received();
     again();
 }
 

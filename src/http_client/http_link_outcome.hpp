@@ -31,11 +31,11 @@ rpc::serial call_of(const rpc::request_id& id) noexcept;
 class reconnect_backoff {
 public:
     /// Maximum number of consecutive attempts without an event.
-    static constexpr unsigned patience = 5;
+    static constexpr unsigned max_attempts = 5;
 
     /// An event arrived.
-    void heard() noexcept { fruitless_ = 0; }
-    bool exhausted() const noexcept { return fruitless_ >= patience; }
+    void event_received() noexcept { fruitless_ = 0; }
+    bool exhausted() const noexcept { return fruitless_ >= max_attempts; }
     /// The delay before the next attempt. LHTTP-07: never less than the `retry` time of the server.
     duration next(std::optional<std::chrono::milliseconds> asked) noexcept;
 

@@ -33,8 +33,8 @@ void http_link::take_message(link_exchange* from, const rpc::message& m) {
     const bool answer = m.kind == rpc::message_kind::response || !m.names_method;
     if (answer && m.id.present()) {
         rpc::serial call = call_of(m.id);
-        auto at = call == 0 ? questions_.end() : questions_.find(call);
-        link_exchange* its = at == questions_.end() ? nullptr : at->second;
+        auto at = call == 0 ? requests_.end() : requests_.find(call);
+        link_exchange* its = at == requests_.end() ? nullptr : at->second;
         if (from && from != its) {
             from->heard_other_ = true;
             if (its && from->modern) return note("a request's stream contained the response to another request");
@@ -48,9 +48,9 @@ void http_link::take_message(link_exchange* from, const rpc::message& m) {
 void http_link::take_large_message(std::string_view beginning) {
     const rpc::truncated_message seen = rpc::read_truncated(beginning);
     if (!seen.method) {
-        auto at = questions_.find(call_of(seen.id));
+        auto at = requests_.find(call_of(seen.id));
         // The peer fails the call.
-        if (at != questions_.end()) mark_settled(*at->second);
+        if (at != requests_.end()) mark_settled(*at->second);
     }
     peer_->receive_too_large(beginning);
 }
@@ -63,7 +63,7 @@ bool http_link::takes_batch(const json::value& v) {
 }
 
 void http_link::mark_settled(link_exchange& x) {
-    if (auto at = questions_.find(x.message.owner); at != questions_.end() && at->second == &x) questions_.erase(at);
+    if (auto at = requests_.find(x.message.owner); at != requests_.end() && at->second == &x) requests_.erase(at);
     x.settled = true;
     x.since = loop_->now();
     if (x.now != stage::sent) return drop(x);
@@ -88,7 +88,7 @@ void http_link::sweep() {
     bool more = false;
     for (link_exchange& x : live_) {
         const bool refused = x.form_ == link_exchange::form::refusal;
-        if (x.now != stage::sent || (x.is_question() && !x.settled && !refused)) continue;
+        if (x.now != stage::sent || (x.is_request() && !x.settled && !refused)) continue;
         bool over = now - x.since >= (x.settled || refused ? linger : limits_.request_idle);
         if (over) due.push_back(&x);
         else more = true;

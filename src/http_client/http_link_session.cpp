@@ -40,14 +40,14 @@ task<void> http_link::listening() {
 void http_link::not_found(link_exchange& x) {
     if (x.transfer != 0) pool_->cancel(std::exchange(x.transfer, 0));
     // Responses and the handshake of an expired session are not valid in the next one.
-    const bool of_this_session = x.message.what == kind::answer || x.message.method == "notifications/initialized";
+    const bool of_this_session = x.message.what == kind::response || x.message.method == "notifications/initialized";
     if (x.settled || of_this_session) {
         if (x.epoch == epoch_)
             lose_session();  // before drop(), which may release held messages: they belong to the next session
         return drop(x);
     }
     if (x.message.repeated) {
-        if (!x.is_question()) return drop(x);
+        if (!x.is_request()) return drop(x);
         return fail(x, failed_call(error_kind::session_lost, "the session expired on the server again", 404));
     }
     if (closed_) return drop(x);
@@ -70,7 +70,7 @@ void http_link::lose_session() {
     listener_.close();
     // Unsent messages wait for the new session, too.
     for (link_exchange& x : live_) {
-        if (x.now != stage::sent || x.epoch == 0 || x.message.what == kind::answer || !untouched(x)) continue;
+        if (x.now != stage::sent || x.epoch == 0 || x.message.what == kind::response || !untouched(x)) continue;
         pool_->cancel(std::exchange(x.transfer, 0));
         x.epoch = 0;
         hold(x);
@@ -91,12 +91,12 @@ void http_link::lose_session() {
 void http_link::fail_calls_of_dead_sessions(bool accepted_only) {
     std::vector<rpc::serial> lost;
     for (const link_exchange& x : live_) {
-        bool dead = x.is_question() && !x.settled && x.epoch != 0 && x.epoch != epoch_;
+        bool dead = x.is_request() && !x.settled && x.epoch != 0 && x.epoch != epoch_;
         if (dead && (x.accepted() || !accepted_only)) lost.push_back(x.message.owner);
     }
     for (rpc::serial call : lost) {
-        auto at = questions_.find(call);
-        if (at == questions_.end()) continue;
+        auto at = requests_.find(call);
+        if (at == requests_.end()) continue;
         fail(*at->second, failed_call(error_kind::session_lost, "the session has expired on the server"));
     }
 }
@@ -111,12 +111,12 @@ void http_link::session_renewed(bool worked) {
         std::vector<rpc::serial> lost;
         for (link_exchange* x : std::exchange(held_, {})) {
             x->now = stage::sent;  // no longer in held_
-            if (x->is_question()) lost.push_back(x->message.owner);
+            if (x->is_request()) lost.push_back(x->message.owner);
             else drop(*x);
         }
         for (rpc::serial call : lost) {
-            auto at = questions_.find(call);
-            if (at == questions_.end()) continue;
+            auto at = requests_.find(call);
+            if (at == requests_.end()) continue;
             fail(*at->second,
                  failed_call(error_kind::session_lost, "the session expired, and a new one could not be opened"));
         }

@@ -12,7 +12,7 @@ namespace keel::inline KEEL_ABI::http_client {
 namespace {
 
 constexpr std::size_t max_endpoint = 8 * 1024;
-constexpr duration patience_for_endpoint = std::chrono::seconds(10);  // it is the first event of the stream
+constexpr duration endpoint_timeout = std::chrono::seconds(10);  // it is the first event of the stream
 
 /// "HTTP://Host:80" as transfer_pool::origin has it.
 std::string plain_origin(std::string_view text) {
@@ -43,14 +43,14 @@ std::optional<std::string> endpoint_path(std::string_view origin, std::string_vi
     return found;
 }
 
-legacy_sse_stream::legacy_sse_stream(http_link& home, duration patience)
+legacy_sse_stream::legacy_sse_stream(http_link& home, duration timeout)
     : home_(home), reader_(http::sse_limits{home.options_.max_body}) {
     transfer_request out;
     out.method = "GET";
     out.lasting = true;
     out.headers = headers_of_stream(home.terms_, {});
     transfer_ = home.pool_->start(std::move(out), *this);
-    timer_ = start_timer_after(*home.loop_, patience, [this] {
+    timer_ = start_timer_after(*home.loop_, timeout, [this] {
         timer_ = 0;
         lose("no endpoint event within the timeout");
     });
@@ -123,7 +123,7 @@ task<bool> http_link::fall_back_to_old_transport() {
     terms_.modern = false;
     terms_.version.clear();
     terms_.session.clear();
-    old_ = std::make_unique<legacy_sse_stream>(*this, std::min(limits_.request_idle, patience_for_endpoint));
+    old_ = std::make_unique<legacy_sse_stream>(*this, std::min(limits_.request_idle, endpoint_timeout));
     co_await old_->decided;
     if (!old_ || !old_->usable()) co_return false;
     attempt.keep = true;

@@ -23,7 +23,7 @@ std::optional<std::string> endpoint_path(std::string_view origin, std::string_vi
 /// pool.
 class legacy_sse_stream final : public transfer_user {
 public:
-    legacy_sse_stream(http_link& home, duration patience);
+    legacy_sse_stream(http_link& home, duration timeout);
     legacy_sse_stream(const legacy_sse_stream&) = delete;
     legacy_sse_stream& operator=(const legacy_sse_stream&) = delete;
     ~legacy_sse_stream();

@@ -197,7 +197,7 @@ TEST_CASE("a batch on a stream of 2025-03-26 is read message by message") {
 TEST_CASE("LHTTP-07: at most ten consecutive delays are zero; a longer one resets the count") {
     http_client::reconnect_backoff pace;
     auto next = [&](std::chrono::milliseconds asked) {
-        pace.heard();
+        pace.event_received();
         return pace.next(asked);
     };
     for (int round = 0; round < 2; ++round) {
