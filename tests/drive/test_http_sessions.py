@@ -691,7 +691,7 @@ class Streams(HttpTest):
 
 class Neighbours(HttpTest):
     def test_h5_chaos_next_door(self):
-        """H5: whatever goes wrong in one session, the answers of another are intact."""
+        """H5: errors in one session do not affect the answers of another."""
         victim = self.session()
         stop = threading.Event()
         problems = []
@@ -735,7 +735,7 @@ class Neighbours(HttpTest):
         self.nothing_runs()
 
     def test_j2_one_slow_stream(self):
-        """J2 H5: a stream that is not read holds up neither other streams of its session nor other sessions."""
+        """J2 H5: a stream that is not read delays neither other streams of its session nor other sessions."""
         s = self.session()
         key = self.key()
         deaf = self.enterContext(s.post(call(1, "park", {"key": key}, {"progressToken": 1}), receive_buffer=2048))
@@ -761,7 +761,7 @@ class JsonOnly(HttpTest):
 
     @in_each()
     def test_answers(self, version):
-        """HTTP-08: the answer is JSON although the handler said something before it."""
+        """HTTP-08: the answer is JSON although the handler sent messages before it."""
         s = self.session(version)
         e = s.post(call(1, "speak", {"n": 3, "text": "x"}, {"progressToken": 1}))
         self.assertEqual(e.response.content_type, "application/json")
@@ -815,7 +815,7 @@ class JsonOnly(HttpTest):
         self.assertEqual(s.text(call(1, "echo", {"text": "alive"})), "alive")
 
     def test_f10_json(self):
-        """F10: a question where only JSON is answered fails at once, in both eras' way."""
+        """F10: asking the client with --json fails at once, in all revisions."""
         s = self.session(capabilities={"elicitation": {}, "roots": {}, "sampling": {}})
         for what in ("elicit", "sample", "roots"):
             key = self.key()
@@ -850,7 +850,7 @@ class EventsOnly(HttpTest):
 
     @in_each()
     def test_b18_events(self, version):
-        """B18: a request that has said nothing is cancelled: its stream ends with the error if it has had an event id, else without."""
+        """B18: the stream of a cancelled request ends with the error if it has sent an event id, otherwise without."""
         s = self.session(version)
         key = self.key()
         e = self.parked(s, 5, key)
@@ -896,7 +896,7 @@ class Stateless(HttpTest):
         self.refused(s.post(call(2, "who"), {"MCP-Protocol-Version": "1900-01-01"}), 400)
 
     def test_f10_stateless(self):
-        """F10: without sessions there is nobody to ask: it fails at once, in both eras."""
+        """F10: asking the client without a session fails at once, in all revisions."""
         s = self.session(capabilities={"elicitation": {}, "roots": {}})
         for what in ("elicit", "roots"):
             key = self.key()
@@ -925,7 +925,7 @@ class Stateless(HttpTest):
         self.assertEqual(s.text(call(1, "echo", {"text": "alive"})), "alive")
 
     def test_b19_stateless(self):
-        """B19: a cancel without a session is accepted, and touches nobody."""
+        """B19: a cancel without a session is accepted and ignored."""
         s = self.session()
         key = self.key()
         e = self.streaming(s, 5, key)
@@ -979,7 +979,7 @@ class Credentials(HttpTest):
 
     @in_each()
     def test_h2_session_of_another(self, version):
-        """H2 LHTTP-13: a session is its owner's alone: others get 404, as for one that does not exist; nobody gets 401."""
+        """H2 LHTTP-13: a session can be used only by its owner: others get 404, as for an unknown session, not 401."""
         alice = self.session(version, credential="alice")
         self.assertIn("alice", alice.text(call(1, "who")))
         bob = Session(self.server, version, credential="bob", opened=False)
@@ -996,7 +996,7 @@ class Credentials(HttpTest):
         self.assertEqual(alice.text(call(3, "echo", {"text": "alive"})), "alive")
 
     def test_h2_streams_of_another(self):
-        """H2 H16: the streams of a session cannot be taken up by others, although they know its id and those of events."""
+        """H2 H16: the streams of a session cannot be resumed by others, even with its id and event ids."""
         alice = self.session(credential="alice")
         key = self.key()
         e = self.streaming(alice, 1, key)
@@ -1023,7 +1023,7 @@ class Expiry(HttpTest):
 
     @in_each()
     def test_h14_idle_session(self, version):
-        """H14 H2 H4: a session that nobody uses expires, and is answered 404 from then on."""
+        """H14 H2 H4: an idle session expires, and is answered 404 from then on."""
         s = self.session(version)
         kp.until(lambda: self.sessions() == 0, "the session to expire")
         self.refused(s.post(call(1, "echo", {"text": "x"})), 404)
@@ -1043,7 +1043,7 @@ class Expiry(HttpTest):
         self.refused(s.post(call(2, "echo", {"text": "x"})), 404)
 
     def test_h14_call_without_connection(self):
-        """H14 H6: nor does it when the connection of that call is gone."""
+        """H14 H6: a session with a running call does not expire, even if the connection of the call is closed."""
         s = self.session()
         key = self.key()
         e = self.streaming(s, 1, key)
@@ -1056,7 +1056,7 @@ class Expiry(HttpTest):
             self.is_text(r.answer(1), "still here")
 
     def test_h14_open_stream(self):
-        """H14: nor a session with an open stream; when the stream has gone, it does."""
+        """H14: a session with an open stream does not expire; when the stream is closed, it does."""
         s = self.session()
         g = self.listening(s)
         for _ in range(3):
@@ -1073,7 +1073,7 @@ class KeepAlive(HttpTest):
 
     @in_each()
     def test_h19_quiet_streams(self, version):
-        """H19: a stream on which nothing is said carries comments again and again, on GET and on POST."""
+        """H19: an idle stream carries keep-alive comments, on GET and on POST."""
         s = self.session(version)
         g = self.listening(s)
         key = self.key()
@@ -1129,7 +1129,7 @@ class OldTransport(HttpTest):
         self.is_text(self.next(stream), "0")
 
     def test_two_clients(self):
-        """LHTTP-14 LHTTP-04 B19: each client has its own endpoint; what one posts is not answered to the other."""
+        """LHTTP-14 LHTTP-04 B19: each client has its own endpoint and gets only its own answers."""
         (a, sa, wa), (b, sb, wb) = self.open(), self.open()
         self.assertNotEqual(wa, wb)
         for client, stream, where in ((a, sa, wa), (b, sb, wb)):
@@ -1141,7 +1141,7 @@ class OldTransport(HttpTest):
         self.is_text(self.next(sb), "b")
 
     def test_the_end_of_the_stream_is_the_end_of_the_client(self):
-        """LHTTP-14 C5: there is no way back to a stream of this transport: its calls are cancelled with it."""
+        """LHTTP-14 C5: a stream of this transport cannot be resumed: its calls are cancelled with it."""
         client, stream, where = self.open()
         self.tell(client, where, initialize(0, "2024-11-05"))
         self.next(stream)
@@ -1162,7 +1162,7 @@ class OldTransport(HttpTest):
 
 class Beside(HttpTest):
     def test_old_transport_is_off(self):
-        """LHTTP-14: unless it is asked for, the transport of 2024-11-05 is not there."""
+        """LHTTP-14: the transport of 2024-11-05 is off by default."""
         client = hc.Client(self.server)
         self.refused(client.bare("GET", {"Accept": "text/event-stream"}, path="/sse"), 404)
         self.refused(client.post(initialize(0, "2024-11-05"), path="/messages"), 404)
