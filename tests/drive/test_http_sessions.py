@@ -42,7 +42,7 @@ class Opening(HttpTest):
         ]
 
     def test_h1_nothing_of_a_refused_request_is_kept(self):
-        """H1: whatever is refused leaves no session and no header of one; a thousand times leaves nothing."""
+        """H1: refused requests create no session and send no session header; a thousand of them leave nothing behind."""
         before = self.control.census()
         for name, data, statuses in self.refusals():
             with self.subTest(refused=name):
@@ -135,7 +135,7 @@ class Opening(HttpTest):
         self.assertEqual(s.ask(call(8, "who"))["result"]["structuredContent"]["protocol_version"], LATEST)
 
     def test_h18_a_slow_initialize(self):
-        """H18: clients that are slow in the middle of their initialize hold up nobody."""
+        """H18: clients that stall in the middle of initialize do not delay others."""
         slow = []
         for _ in range(3):
             s = self.session(opened=False)
@@ -164,7 +164,7 @@ class Opening(HttpTest):
         self.assertEqual(s.text(call(2, "echo", {"text": "early"})), "early")
 
     def test_e14_disconnect_in_the_middle_of_a_request(self):
-        """E14: the client goes away in the middle of a request, at every byte: nothing is created, nothing logged."""
+        """E14: the client disconnects after any byte of a request: nothing is created, nothing logged."""
         before = self.control.census()
         said = self.server.said()
         s = self.session(opened=False)
@@ -179,7 +179,7 @@ class Opening(HttpTest):
         self.still_serves()
 
     def test_e14_half_closed_in_the_middle(self):
-        """E14: half a body, then the end of what the client sends: the connection ends, nothing is created."""
+        """E14: a half-close after half a body closes the connection, and nothing is created."""
         before = self.control.census()
         data = self.session(opened=False).request_bytes(initialize(0, LATEST))
         for cut in (1, 10, data.index(b"\r\n\r\n") + 4, len(data) - 1):
@@ -211,7 +211,7 @@ class Identity(HttpTest):
 
     @in_each()
     def test_h2_session_id_unknown_or_ended(self, version):
-        """H2 LHTTP-10: unknown and ended sessions are answered 404, and nobody can tell one from the other."""
+        """H2 LHTTP-10: unknown and ended sessions are answered 404, with the same answer."""
         s = self.session(version)
         unknown = s.id[:-8] + ("A" * 8 if s.id[-8:] != "A" * 8 else "B" * 8)
         dead = self.session(version)
@@ -262,14 +262,14 @@ class Identity(HttpTest):
             self.assertLess(now["resident_bytes"] - before["resident_bytes"], 4 * MIB)
 
     def test_header_names_in_any_case(self):
-        """HDR-06: names of headers are compared without regard to case."""
+        """HDR-06: header names are case-insensitive."""
         s = self.session()
         e = s.post(call(1, "echo", {"text": "x"}), {"Mcp-Session-Id": None, "mCP-sESSION-iD": s.id})
         self.is_text(e.answer(1), "x")
 
     @in_each("2025-06-18", LATEST)
     def test_version_header(self, version):
-        """HDR-15 HDR-21: an unsupported MCP-Protocol-Version is answered 400; without one the session's revision holds."""
+        """HDR-15 HDR-21: an unsupported MCP-Protocol-Version is answered 400; without one the session's revision applies."""
         s = self.session(version)
         for wrong in ("1999-01-01", "x", "2025-13-99"):
             self.refused(s.post(call(1, "echo", {"text": "x"}), {"MCP-Protocol-Version": wrong}), 400)
@@ -300,7 +300,7 @@ class Ending(HttpTest):
 
     @in_each()
     def test_h3_delete_before_the_calls_said_anything(self, version):
-        """H3: calls that have said nothing yet: their POSTs complete, with 404 and an error or as a stream without an answer."""
+        """H3: the POSTs of calls without messages complete, with 404 and an error or as a stream without an answer."""
         s = self.session(version)
         keys = [self.key() for _ in range(3)]
         running = [self.parked(s, i, key) for i, key in enumerate(keys)]
@@ -413,7 +413,7 @@ class Cancelling(HttpTest):
 
     @in_each()
     def test_b18_before_the_call_said_anything(self, version):
-        """B18 H8: a call that has said nothing yet: its POST completes with one error answer, -32800."""
+        """B18 H8: the POST of a cancelled call without messages completes with one error answer, -32800."""
         s = self.session(version)
         key = self.key()
         e = self.parked(s, 5, key)
@@ -425,7 +425,7 @@ class Cancelling(HttpTest):
 
     @in_each()
     def test_b11_nothing_is_said_after_the_cancel(self, version):
-        """B11 B14 B18: what the handler says after the cancel is discarded, and so is the value it returns."""
+        """B11 B14 B18: messages of the handler after the cancel are discarded, and so is its result."""
         s = self.session(version)
         key = self.key()
         e = self.streaming(s, 5, key, stubborn=True)
@@ -462,7 +462,7 @@ class Cancelling(HttpTest):
         self.assertFalse(self.control.status(kb)["cancelled"])
 
     def test_b8_b9_cancels_that_mean_nothing(self):
-        """B8 B9: malformed cancels are accepted and ignored; the same cancel many times is one."""
+        """B8 B9: malformed cancels are accepted and ignored; repeated cancels have no further effect."""
         s = self.session()
         key = self.key()
         e = self.streaming(s, 1, key)
@@ -556,7 +556,7 @@ class Cancelling(HttpTest):
 class Streams(HttpTest):
     @in_each()
     def test_get_opens_a_stream(self, version):
-        """LHTTP-01 H19: GET gives an event stream; a comment comes at once, and buffering proxies are told not to."""
+        """LHTTP-01 H19: GET gives an event stream; a comment is sent at once, and X-Accel-Buffering disables proxy buffering."""
         s = self.session(version)
         g = self.listening(s)
         self.assertEqual(g.response.content_type, "text/event-stream")
@@ -580,7 +580,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_json_when_nothing_was_said(self, version):
-        """HTTP-08: a handler that says nothing before its answer is answered with plain JSON."""
+        """HTTP-08: a handler without messages before its answer is answered with plain JSON."""
         s = self.session(version)
         e = s.post(call(1, "echo", {"text": "x"}))
         self.assertEqual(e.response.content_type, "application/json")
@@ -588,7 +588,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_h12_newest_stream_receives(self, version):
-        """H12 LHTTP-04: of six stand-alone streams the newest receives, one copy; four older ones stay open, the oldest is closed."""
+        """H12 LHTTP-04: of six stand-alone streams only the newest gets messages; four older ones stay open, the oldest is closed."""
         s = self.session(version)
         streams = [self.listening(s) for _ in range(6)]
         self.control.use("add_tool", name=self.key("extra"))
@@ -604,7 +604,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_h12_newest_that_is_left(self, version):
-        """H12: when the newest stream is gone the newest of those that are left receives."""
+        """H12: when the newest stream is closed, the newest remaining one gets the messages."""
         s = self.session(version)
         older, newest = self.listening(s), self.listening(s)
         sockets = self.server.sockets()
@@ -615,7 +615,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_h13_no_stream(self, version):
-        """H13: a message with no stream to carry it: whoever sends it sees success, and the session lives."""
+        """H13: sending a message without an open stream succeeds, and the session continues."""
         s = self.session(version)
         self.assertEqual(s.ask(request(1, "resources/subscribe", {"uri": "subject://one"}))["result"], {})
         self.assertEqual(self.control.use("touch", uri="subject://one"), "touched")
@@ -624,7 +624,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_h15_each_message_on_its_own_stream(self, version):
-        """H15 LHTTP-03 LHTTP-04 LHTTP-16 HTTP-09: what a call says travels on its stream, everything else on the stand-alone one, once."""
+        """H15 LHTTP-03 LHTTP-04 LHTTP-16 HTTP-09: messages of a call are sent on its stream, all others on the stand-alone one, once."""
         s = self.session(version)
         self.assertEqual(s.ask(request("sub", "resources/subscribe", {"uri": "subject://one"}))["result"], {})
         g = self.listening(s)
@@ -647,7 +647,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_h15_questions_on_the_stream_of_their_call(self, version):
-        """H15 LHTTP-16: what a handler asks the client travels on the stream of its call, not on the stand-alone one."""
+        """H15 LHTTP-16: requests of a handler to the client are sent on the stream of its call, not on the stand-alone one."""
         s = self.session(version, {"roots": {}})
         g = self.listening(s)
         key = self.key()
@@ -815,7 +815,7 @@ class JsonOnly(HttpTest):
         self.assertEqual(s.text(call(1, "echo", {"text": "alive"})), "alive")
 
     def test_f10_json(self):
-        """F10: asking the client with --json fails at once, in all revisions."""
+        """F10: with JSON-only answers, asking a legacy client fails at once; in 2026-07-28 it is an answer."""
         s = self.session(capabilities={"elicitation": {}, "roots": {}, "sampling": {}})
         for what in ("elicit", "sample", "roots"):
             key = self.key()
@@ -883,7 +883,7 @@ class Stateless(HttpTest):
             self.refused(e, 405)
 
     def test_version_header(self):
-        """HDR-21 HDR-15: the header tells the revision; without one 2025-03-26 is assumed; an unknown one is answered 400."""
+        """HDR-21 HDR-15: the header sets the revision; without one 2025-03-26 is assumed; an unknown one is answered 400."""
         s = self.session("2025-03-26", opened=False)
         s.check.session, s.check.server_capabilities = "2025-03-26", {}
         e = s.post(call(1, "who"))
@@ -896,7 +896,7 @@ class Stateless(HttpTest):
         self.refused(s.post(call(2, "who"), {"MCP-Protocol-Version": "1900-01-01"}), 400)
 
     def test_f10_stateless(self):
-        """F10: asking the client without a session fails at once, in all revisions."""
+        """F10: without sessions, asking a client that has declared nothing fails at once, in all revisions."""
         s = self.session(capabilities={"elicitation": {}, "roots": {}})
         for what in ("elicit", "roots"):
             key = self.key()
