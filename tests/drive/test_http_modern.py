@@ -83,7 +83,7 @@ class Answers(ModernTest):
                 self.assertIn("result", e.answer(1))
 
     def test_stream(self):
-        """HTTP-08 HTTP-09 HTTP-17 HTTP-18 A2: messages before the answer make the response a stream: progress, answer, end; proxies must not buffer it."""
+        """HTTP-08 HTTP-09 HTTP-17 HTTP-18 A2: messages before the answer open a stream, which proxies must not buffer."""
         with self.server.connect() as c:
             for _ in range(3):  # the connection goes on behind it
                 e = self.m.post(self.m.call(1, "speak", {"n": 5, "text": "done"}, progressToken="p"), on=c)

@@ -56,7 +56,7 @@ TEST_CASE("a handler can open another endpoint of its own server") {
 
 TEST_CASE("G5: a server stops although the caller's loop ended before its session") {
     keel::server s({.name = "test", .version = "1"});
-    auto loop = keel::epoll_loop::create();
+    auto loop = keel::async::epoll_loop::create();
     auto [ours, theirs] = keel::memory_pair(*loop, *loop);
     s.serve(loop, std::move(ours));
     loop->run_turn(false);
