@@ -21,7 +21,7 @@ from test_http_load import with_threads
 class Descriptors(FaultTest):
     @with_threads(1, 2)
     def test_j4_h5_no_more_descriptors(self, threads):
-        """J4 H5: no more descriptors can be opened: newcomers are told so, whoever is there is served; then all is well again."""
+        """J4 H5: without free descriptors new connections are refused and existing ones are served; later new ones are served again."""
         with self.serving(threads=threads):
             m, s = Modern(self.server), Session(self.server)
             here = self.enterContext(self.server.connect())

@@ -61,7 +61,7 @@ class Slow(FaultTest):
 
     @with_threads(1, 2)
     def test_h18_j4_many_slow_requests(self, threads):
-        """H18 J4: 600 clients are in the middle of a head, a body, an initialize: others are served, and at last they too."""
+        """H18 J4: while 600 clients are in the middle of a head, a body or an initialize, others are served, and finally these too."""
         with self.serving(threads=threads, head_time=LONG, body_time=LONG):
             slow = self.begin(fewer(600))
             self.others_are_served()
@@ -80,7 +80,7 @@ class Slow(FaultTest):
 
     @with_threads(1, 2)
     def test_j4_slow_loris(self, threads):
-        """J4: hundreds of heads and bodies that do not come to their end: 408 for each, then its end, while another is served."""
+        """J4: hundreds of incomplete heads and bodies get 408 and are closed, while another client is served."""
         with self.serving(threads=threads, head_time=500, body_time=500, idle_time=LONG):
             with self.server.connect() as well:
                 self.others_are_served(1, on=well)
@@ -99,7 +99,7 @@ class Slow(FaultTest):
             self.others_are_served(1)
 
     def test_j4_dribblers(self):
-        """J4: a byte now and then does not make the time longer, neither in a head nor in a body, sized or chunked."""
+        """J4: single bytes do not extend the timeout of a head or a body, sized or chunked."""
         with self.serving(threads=2, head_time=500, body_time=500, max_head=4 * MIB, max_headers=100_000):
             m = Modern(self.server)
             big = m.request_bytes(m.call(1, "echo", {"text": "x" * 3 * MIB}))
@@ -164,7 +164,7 @@ class Killed(FaultTest):
 
     @with_threads(1, 2)
     def test_h6_j3_clients_are_killed(self, threads):
-        """H6 J3 H5: clients are killed: modern calls are cancelled, those of sessions go on; nothing is left."""
+        """H6 J3 H5: when clients are killed, 2026-07-28 calls are cancelled, calls of sessions continue; nothing is leaked."""
         with self.serving(threads=threads, keep_alive=500):
             m, sessions = Modern(self.server), [Session(self.server) for _ in range(4)]
             self.others_are_served(1)
@@ -213,7 +213,7 @@ class Crossing(FaultTest):
 
     @with_threads(1, 2)
     def test_h5_h6_h12_gone_on_the_way(self, threads):
-        """H5 H6 H12: thousands of clients of a few sessions send one request and are gone at once; the sessions answer on."""
+        """H5 H6 H12: thousands of clients of a few sessions send one request and disconnect; the sessions still answer."""
         chance = random.Random(SEED)
         with self.serving(threads=threads, keep_alive=200, ended_stream=100):
             before = self.holds()
@@ -277,7 +277,7 @@ class Crossing(FaultTest):
 
     @with_threads(1, 2)
     def test_g5_stopped_in_the_middle_of_it(self, threads):
-        """G5: SIGTERM while clients come and go, stream, wait and do not read: an orderly end, each time."""
+        """G5: SIGTERM while clients connect, stream, wait and do not read leads to a graceful shutdown, each time."""
         for lap in range(max(3, fewer(10))):
             with HttpServer(settings={"threads": threads, "cleanup_grace": 500}) as self.server:
                 stop = threading.Event()
@@ -397,7 +397,7 @@ class Rogue:
 class Chaos(FaultTest):
     @with_threads(1, 2)
     def test_h5_j2_chaos_in_one_session(self, threads):
-        """H5 J2: two sessions do everything wrong, often; a third one has its answers, progress, questions and events."""
+        """H5 J2: two misbehaving sessions do not affect the answers, progress, questions and events of a third one."""
         with self.serving(threads=threads, keep_alive=500, ended_stream=100, session_idle=LONG):
             before = self.holds()
             problems, stop = [], threading.Event()
@@ -519,7 +519,7 @@ class Chaos(FaultTest):
             self.others_are_served(3)
 
     def test_j6_a_flood_of_nonsense_is_not_logged(self):
-        """J6: what thousands of bad requests say does not come into the log as it is, nor without end."""
+        """J6: the text of thousands of invalid requests is escaped and rate-limited in the log."""
         with self.serving(threads=2):
             m, s = Modern(self.server), Session(self.server)
             nonsense = "\x1b[31m\u202eroot\r\nerror: all is lost\x07" + "x" * 5000

@@ -69,7 +69,7 @@ class Routing(HttpTest):
         return self.is_error(exchange, 400, -32020, ident)
 
     def test_with_all_headers(self):
-        """HDR-04 HDR-06: with its headers every request is served, however their names are spelled."""
+        """HDR-04 HDR-06: requests with the required headers are served, whatever the case of header names."""
         m = self.modern()
         for message in self.each_kind(m):
             for spelled in (str.lower, str.upper, str.title, str.swapcase):
@@ -114,7 +114,7 @@ class Routing(HttpTest):
                 self.is_mismatch(m.post(m.call(ident, "echo", {"text": "x"}), {"Mcp-Name": "other"}), ident)
 
     def test_repeated(self):
-        """HDR-04: a header that is there twice is answered 400 with -32020, even if both say the same."""
+        """HDR-04: a duplicate header is answered 400 with -32020, even if both values are equal."""
         m = self.modern()
         for message in self.each_named(m):
             for name in self.required_for(message):
@@ -133,7 +133,7 @@ class Routing(HttpTest):
             self.is_mismatch(hc.Exchange(c, m.check, owned=False), message["id"])
 
     def test_whitespace_around_values(self):
-        """HDR-04: spaces and tabs around a value are no part of it."""
+        """HDR-04: spaces and tabs around a value are ignored."""
         m = self.modern()
         for message in self.each_named(m):
             fields = m.headers_for(message)
@@ -156,7 +156,7 @@ class Routing(HttpTest):
                 self.is_mismatch(m.post(message, {"Mcp-Name": other}), message["id"])
 
     def test_vectors_as_names(self):
-        """HDR-05 HDR-04: names that a header cannot carry as they are. Served: there is no such tool, and that is what it says."""
+        """HDR-05 HDR-04: names that a header cannot contain are sent encoded; the answer is that the tool is unknown."""
         m = self.modern()
         for value, sent in ENCODED:
             for message in (m.call(1, value), m.request(1, "prompts/get", {"name": value}),
@@ -167,7 +167,7 @@ class Routing(HttpTest):
                     self.is_mismatch(m.post(message, {"Mcp-Name": "=?base64?QUJD?="}), 1)
 
     def test_undecodable_names(self):
-        """HDR-04 HDR-05: what cannot be decoded is answered 400 with -32020, although the body says the very same."""
+        """HDR-04 HDR-05: an undecodable value is answered 400 with -32020, although the body has the same text."""
         m = self.modern()
         for value in UNDECODABLE:
             for name in ("echo", value):
@@ -176,7 +176,7 @@ class Routing(HttpTest):
         self.still_serves()
 
     def test_bytes_beyond_ascii(self):
-        """HDR-04: a name in raw UTF-8 is no valid header, although the body says the same."""
+        """HDR-04: a name in raw UTF-8 is not a valid header, although the body has the same text."""
         m = self.modern()
         raw = "世界".encode().decode("latin-1")
         self.is_mismatch(m.post(m.call(1, "世界"), {"Mcp-Name": raw}), 1)
@@ -208,7 +208,7 @@ class Routing(HttpTest):
         self.still_serves()
 
     def test_notification_headers(self):
-        """HDR-04 HTTP-07: a notification of 2026-07-28 whose version is missing in the header, or another there, is refused."""
+        """HDR-04 HTTP-07: a notification of 2026-07-28 with a missing or different version header is refused."""
         m = self.modern()
         for version in (None, "2025-11-25"):
             with self.subTest(version=version):
@@ -233,7 +233,7 @@ class Parameters(HttpTest):
         return self.is_error(m.post(m.call(1, "mirrored", arguments), headers), 400, -32020, 1)
 
     def test_all_of_them(self):
-        """HDR-10: string, integer, boolean and what lies in an inner object, each in its header; the others need none."""
+        """HDR-10: string, integer, boolean and nested arguments are mirrored in headers; others need none."""
         self.assertEqual(self.said(ARGUMENTS, MIRRORED), ARGUMENTS)
 
     def test_each_missing_or_different(self):
@@ -264,7 +264,7 @@ class Parameters(HttpTest):
                     self.assertIn("result", e.answer(1))
 
     def test_header_names(self):
-        """HDR-06 HDR-10: names of parameter headers are compared without regard to case, values with."""
+        """HDR-06 HDR-10: names of parameter headers are case-insensitive, values are case-sensitive."""
         for spelled in (str.lower, str.upper, str.swapcase):
             with self.subTest(spelled=spelled.__name__):
                 self.assertEqual(self.said(ARGUMENTS, {spelled(n): v for n, v in MIRRORED.items()}), ARGUMENTS)
@@ -301,20 +301,20 @@ class Parameters(HttpTest):
         self.assertEqual(self.said({"count": 42}, {"Mcp-Param-Count": "=?base64?NDI=?="}), {"count": 42})
 
     def test_literal(self):
-        """HDR-10: everything else is taken as it stands, spelled like the marker or not."""
+        """HDR-10: all other values are compared literally, whether they resemble the marker or not."""
         for value in LITERAL:
             with self.subTest(value=value):
                 self.assertEqual(self.said({"region": value}, {"Mcp-Param-Region": value}), {"region": value})
 
     def test_undecodable(self):
-        """HDR-10 HDR-05: what cannot be decoded, or is spelled in another than the canonical way, is answered -32020."""
+        """HDR-10 HDR-05: undecodable or non-canonical values are answered -32020."""
         for value in UNDECODABLE:
             for region in ("ABC", "AB", "A", value):
                 with self.subTest(value=value, region=region):
                     self.mismatch({"region": region}, {"Mcp-Param-Region": value})
 
     def test_invalid_characters(self):
-        """HDR-10: a header with characters that no header may hold is answered 400, although the body says the same."""
+        """HDR-10: a header with invalid characters is answered 400, although the body has the same text."""
         m = self.modern()
         raw = "世界".encode().decode("latin-1")
         self.mismatch({"region": "世界"}, {"Mcp-Param-Region": raw})
@@ -326,7 +326,7 @@ class Parameters(HttpTest):
         self.still_serves()
 
     def test_repeated(self):
-        """HDR-10: a parameter header that is there twice is answered -32020."""
+        """HDR-10: a duplicate parameter header is answered -32020."""
         m = self.modern()
         message = m.call(1, "mirrored", {"region": "north"})
         for pair in (("north", "north"), ("north", "south"), ("south", "north")):
@@ -339,7 +339,7 @@ class Parameters(HttpTest):
                 self.is_error(hc.Exchange(c, m.check, owned=False), 400, -32020, 1)
 
     def test_unknown_parameters(self):
-        """HDR-10: parameter headers that the tool does not know are no business of the server's."""
+        """HDR-10: unknown parameter headers are ignored."""
         self.assertEqual(self.said({"plain": "x"}, {"Mcp-Param-Plain": "y", "Mcp-Param-Other": "=?base64?!?=", "Mcp-Param-": "z"}),
                          {"plain": "x"})
         m = self.modern()
@@ -453,7 +453,7 @@ class Order(HttpTest):
         self.assertEqual((status, code), (200, None), body)
 
     def test_each_alone(self):
-        """HDR-04 HTTP-03 HTTP-13 VER-02 VER-08 E1 E8 E12: each check by itself has its status and code."""
+        """HDR-04 HTTP-03 HTTP-13 VER-02 VER-08 E1 E8 E12: each check has its own status and code."""
         for _, name, spoil, statuses, code in CHECKS:
             with self.subTest(fault=name):
                 got, what, body = self.outcome(spoil)
@@ -475,7 +475,7 @@ class Order(HttpTest):
         self.still_serves()
 
     def test_all_at_once(self):
-        """HDR-04: everything is wrong; faults are mended one by one from the first on, and each time the next one answers."""
+        """HDR-04: in a request with all faults, fixing them one by one makes the next check answer each time."""
         for at in range(len(CHECKS)):
             level, name, _, statuses, code = CHECKS[at]
             allowed = {s for i, _, _, each, _ in CHECKS[at:] if i == level for s in each}
@@ -487,7 +487,7 @@ class Order(HttpTest):
         self.still_serves()
 
     def test_faults_reach_no_handler(self):
-        """E0 HDR-04: whatever is wrong, the handler does not run and nothing is kept."""
+        """E0 HDR-04: whatever is invalid, the handler does not run and nothing is kept."""
         self.outcome()
         before = self.control.census()
         for _ in range(50):
@@ -557,7 +557,7 @@ class Eras(HttpTest):
                 self.assertIn(MODERN, data["supported"])
 
     def test_older_version_in_meta(self):
-        """VER-02: an older revision cannot be spoken in this way, although it is served."""
+        """VER-02: older revisions cannot be requested in `_meta`, although they are served."""
         for version in hc.WITH_STREAMS:
             with self.subTest(version=version):
                 m = Modern(self.server, version=version)
@@ -565,7 +565,7 @@ class Eras(HttpTest):
                     self.is_error(e, 400, -32022, 1)
 
     def test_mismatch_comes_before_version(self):
-        """VER-02 HDR-04: header and body name different versions, one of them unknown: that they differ is what is answered."""
+        """VER-02 HDR-04: if header and body name different versions, one of them unknown, the error is the mismatch."""
         m = Modern(self.server, version="2099-01-01")
         self.is_error(m.post(m.request(1, "tools/list"), {"MCP-Protocol-Version": MODERN}), 400, -32020, 1)
         m = self.modern()
@@ -592,7 +592,7 @@ class Eras(HttpTest):
 
     @hc.in_each()
     def test_version_header_of_sessions(self, version):
-        """HDR-15: in a session a version that is none, or not served, is answered 400; the session goes on."""
+        """HDR-15: in a session an invalid or unsupported version is answered 400; the session continues."""
         s = self.session(version)
         for value in ("1900-01-01", "2099-01-01", "x", "2025-06-18, 2025-11-25", f"{version}x", f"v{version}"):
             with self.subTest(value=value):
@@ -601,7 +601,7 @@ class Eras(HttpTest):
         self.assertEqual(s.text(call(3, "echo", {"text": "x"}), {"MCP-Protocol-Version": version}), "x")
 
     def test_nothing_is_remembered(self):
-        """VER-08 BASE-18: what a request said is not known to the next one on its connection."""
+        """VER-08 BASE-18: client info of a request does not apply to the next one on its connection."""
         m = Modern(self.server, capabilities={"elicitation": {}})
         plain = self.modern()
         with self.server.connect() as c:
@@ -619,7 +619,7 @@ class Capabilities(HttpTest):
     command = ("keel", "demo")
 
     def test_ver_10_missing_capability(self):
-        """VER-10 E12: what needs a capability that was not declared is answered 400 with -32021, and says which."""
+        """VER-10 E12: a call that needs an undeclared capability is answered 400 with -32021 and the capability."""
         m = self.modern()
         for tool, needed in (("book_trip", "elicitation"), ("summarize", "sampling")):
             arguments = {"text": "x"} if tool == "summarize" else {}

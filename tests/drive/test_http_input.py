@@ -116,7 +116,7 @@ class Messages(InputTest):
         self.still_serves()
 
     def test_e1_not_json(self):
-        """E1 E0: what is not JSON, ends too early, is not UTF-8 or too deep: 400 and -32700 without an id."""
+        """E1 E0: invalid, truncated, non-UTF-8 or too deeply nested JSON: 400 and -32700 without an id."""
         self.refused_each(NOT_JSON, -32700)
 
     def test_e4_not_an_object(self):
@@ -130,7 +130,7 @@ class Messages(InputTest):
         self.refused_each(bodies, -32600, lambda body: ids[body.decode()])
 
     def test_e7_a6_ids(self):
-        """E7 A6: an id that is none: 400 and -32600 without an id; nothing is executed."""
+        """E7 A6: an invalid id: 400 and -32600 without an id; nothing is executed."""
         key = self.key()
         bodies = [hc.text_bytes({**self.m.call(0, "park", {"key": key}), "id": ident}) for ident in BAD_IDS]
         self.refused_each(bodies, -32600)
@@ -221,7 +221,7 @@ class Messages(InputTest):
         self.serves()
 
     def test_e0_again_and_again(self):
-        """E0 J3: thousands of bad messages, on one connection and on many: nothing grows, the next good one is served."""
+        """E0 J3: thousands of invalid messages, on one connection and on many: no memory growth, the next valid one is served."""
         bodies = [b"nonsense", b"7", b"[]", b'{"jsonrpc":"2.0","id":null,"method":"x"}', b'{"jsonrpc":"2.0","id":1,"result":{}}', b""]
         def flood(rounds):
             with self.server.connect() as c:
@@ -241,7 +241,7 @@ class Messages(InputTest):
             self.assertLess(self.control.census()["resident_bytes"], before["resident_bytes"] + 2 * MIB)
 
     def test_e14_gone_in_the_middle(self):
-        """E14: the client goes away at every byte of a modern request, by FIN or reset: nothing runs, nothing is kept or logged."""
+        """E14: the client disconnects after any byte of a 2026-07-28 request, by FIN or reset: nothing runs, nothing is kept or logged."""
         self.serves()
         before = self.counted()
         said = self.server.said()
@@ -267,7 +267,7 @@ class Messages(InputTest):
 
 class TooLarge(InputTest):
     def test_e3_by_its_length(self):
-        """E3: a body that says it is too large: 413 before any of it is sent; nothing is created."""
+        """E3: a Content-Length beyond the limit: 413 before the body is sent; nothing is created."""
         before = self.counted()
         for client, message in ((self.m, self.echo()), (Session(self.server, opened=False), kp.initialize(0))):
             head = client.request_bytes(message, {"Content-Length": 4 * MIB + 1}).partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
@@ -314,7 +314,7 @@ class TooLarge(InputTest):
             self.assertEqual(c.response().status, 413)
 
     def test_j4_heads(self):
-        """J4: more headers, or more of them, than fit: 431; nothing hangs."""
+        """J4: too many or too large headers: 431; nothing hangs."""
         line = {"X-Long": "x" * 20_000}
         many = {f"X-{n}": "x" for n in range(200)}
         for name, data, statuses in (("one long header", self.good(headers=line), (431,)),
@@ -327,7 +327,7 @@ class TooLarge(InputTest):
                 self.serves()
 
     def test_j4_head_without_end(self):
-        """J4: a head that never ends is cut off, whatever is in it; memory stays where it is."""
+        """J4: an endless head is refused, whatever it contains; memory does not grow."""
         before = self.counted()
         for endless in (b"POST /mcp HTTP/1.1\r\n" + b"X: y\r\n" * 1_000_000, b"A" * (8 * MIB), b"POST /" + b"a" * (8 * MIB),
                         b"\r\n" * (4 * MIB), b"POST /mcp HTTP/1.1\r\nX: " + b" " * (8 * MIB), b"\x00" * MIB, b"\x16\x03\x01" + b"x" * MIB):
@@ -345,7 +345,7 @@ class TooLarge(InputTest):
 
 class Verbs(InputTest):
     def test_405(self):
-        """HTTP-01: other methods of HTTP on the endpoint: 405 and which ones there are; the connection goes on where it can."""
+        """HTTP-01: other HTTP methods on the endpoint: 405 with Allow; the connection stays open if possible."""
         for verb in ("PUT", "PATCH", "HEAD", "TRACE", "OPTIONS"):
             with self.subTest(verb=verb), self.server.connect() as c:
                 e = self.m.bare(verb, on=c)
@@ -362,7 +362,7 @@ class Verbs(InputTest):
         self.still_serves()
 
     def test_one_path(self):
-        """HTTP-01: one path serves the protocol; others are 404."""
+        """HTTP-01: one path serves the protocol; other paths are answered 404."""
         for path in ("/", "/mcp/", "/mcpx", "/MCP", "/mcp/x", "//mcp", "/elsewhere", "/mcp%00", "/..//mcp"):
             with self.subTest(path=path), self.m.post(self.echo(), path=path) as e:
                 self.assertIn(e.status, (400, 404, 405))
@@ -373,7 +373,7 @@ class Verbs(InputTest):
             self.assertEqual(kp.text_of(e.answer(1)), "x")
 
     def test_another_path(self):
-        """HTTP-01: --path says where."""
+        """HTTP-01: --path sets the path of the endpoint."""
         with self.start("--path", "/a/b") as server:
             self.assertEqual(server.path, "/a/b")
             m = Modern(server)
@@ -382,7 +382,7 @@ class Verbs(InputTest):
                 self.assertEqual(e.status, 404)
 
     def test_accept(self):
-        """HTTP-08: an Accept that takes one of the two kinds of answer only, or neither: 406; however the list is written."""
+        """HTTP-08: an Accept header without both media types: 406, however the list is written."""
         for accept in ("application/json, text/event-stream", "text/event-stream,application/json", "*/*", "application/*, text/*",
                        "Application/JSON;q=0.5 , TEXT/Event-Stream;q=0.1", "text/html, */*;q=0.1",
                        "application/json;charset=utf-8, text/event-stream", ", ,application/json,,text/event-stream,"):
@@ -436,14 +436,14 @@ class Bodies(InputTest):
             self.serves(c)
 
     def test_trailers_are_no_headers(self):
-        """HDR-04: what stands in the trailers of a body does not mirror anything."""
+        """HDR-04: trailers are not used as mirrored headers."""
         body = hc.text_bytes(self.echo())
         with self.server.connect() as c:
             c.send(self.chunked_head(**{"Mcp-Name": None}) + self.chunked(body, 50, b"", b"Mcp-Name: echo\r\n"))
             self.is_error(hc.Exchange(c, self.m.check, owned=False), 400, -32020, 1)
 
     def test_byte_by_byte(self):
-        """HTTP-08 J4: requests that come one byte at a time are served, sized and chunked."""
+        """HTTP-08 J4: requests that arrive one byte at a time are served, sized and chunked."""
         with self.server.connect() as c:
             c.dribble(self.good())
             self.is_echo(c.response())
@@ -469,7 +469,7 @@ class Bodies(InputTest):
             self.is_echo(c.response())
 
     def test_expect_continue(self):
-        """HTTP-08: with Expect: 100-continue the client is told to go on, then answered; a refusal comes without that."""
+        """HTTP-08: Expect: 100-continue is answered with 100 and then the response; a refusal is sent without 100."""
         data = self.good(headers={"Expect": "100-continue"})
         cut = data.index(b"\r\n\r\n") + 4
         with self.server.connect() as c:
@@ -490,7 +490,7 @@ class Bodies(InputTest):
             self.serves(c)
 
     def test_expect_and_refuse(self):
-        """HTTP-08 E3: a body that is too large is not asked for; other refusals come behind it at the latest; 417 for the unknown."""
+        """HTTP-08 E3: no 100 Continue for a body that is too large; other refusals may follow it; unknown expectations get 417."""
         for headers, status in (({"Content-Length": 5 * MIB}, 413), ({"Origin": EVIL}, 403), ({"Host": "evil.example"}, 421),
                                 ({"Content-Type": "text/plain"}, 415), ({"Accept": "text/html"}, 406)):
             with self.subTest(headers=headers), self.server.connect() as c:
@@ -507,7 +507,7 @@ class Bodies(InputTest):
         self.serves()
 
     def test_http_1_0(self):
-        """HTTP-08 HTTP-17: HTTP/1.0 is answered in its way: nothing chunked, the end of the connection ends the answer."""
+        """HTTP-08 HTTP-17: HTTP/1.0 responses are not chunked; the end of the connection ends the response."""
         plain = self.good().replace(b"HTTP/1.1", b"HTTP/1.0")
         with self.server.connect() as c:
             c.send(plain)
@@ -536,7 +536,7 @@ class Bodies(InputTest):
             self.assertIn(c.response().status, (200, 400, 421))
 
     def test_connection_close(self):
-        """HTTP-08 HTTP-17: Connection: close ends the connection after the answer, JSON or stream; what was sent behind it is not read."""
+        """HTTP-08 HTTP-17: Connection: close closes the connection after the answer, JSON or stream; later input is not read."""
         key = self.key()
         for option in ("close", "Close", "keep-alive, close", "close, x"):
             with self.subTest(option=option), self.server.connect() as c:
@@ -553,7 +553,7 @@ class Bodies(InputTest):
         self.never_ran(key)
 
     def test_pipelined(self):
-        """HTTP-08 I4: requests sent without waiting are answered in their order, each once."""
+        """HTTP-08 I4: pipelined requests are answered in order, each once."""
         with self.server.connect() as c:
             c.send(b"".join(self.good(n, f"text {n}") for n in range(200)))
             for n in range(200):
@@ -561,7 +561,7 @@ class Bodies(InputTest):
             self.assertTrue(c.silent())
 
     def test_pipelined_behind_a_slow_one(self):
-        """HTTP-08 I4: requests behind one that takes long wait for it, and then come in order: JSON, a stream, a refusal, JSON."""
+        """HTTP-08 I4: requests pipelined behind a slow one wait for it, and are then answered in order: JSON, a stream, a refusal, JSON."""
         key = self.key()
         m = self.m
         slow, speak, bad = m.call(1, "park", {"key": key}), m.call(2, "speak", {"n": 2}, progressToken=1), m.request(3, "no/such")
@@ -579,7 +579,7 @@ class Bodies(InputTest):
         self.assertFalse(self.control.status(key)["cancelled"])
 
     def test_pipelined_without_end(self):
-        """J4 J1 I4: a client that sends requests and reads nothing is not read without end; the others are served."""
+        """J4 J1 I4: reading pauses for a client that sends requests and reads nothing; other clients are served."""
         before = self.server.memory()
         with self.server.connect(receive_buffer=4096) as c:
             data = self.good(1, "x" * 1000) * 64
@@ -621,7 +621,7 @@ class Malformed(InputTest):
         return head + b"".join(row + b"\r\n" for row in rows) + b"\r\n" + (hc.text_bytes(self.echo()) if body is None else body)
 
     def test_lengths(self):
-        """HTTP-08 E0: lengths that are none, or two: 400."""
+        """HTTP-08 E0: invalid or duplicate lengths: 400."""
         n = b"%d" % len(hc.text_bytes(self.echo()))
         for rows in ((b"Content-Length: +" + n,), (b"Content-Length: -1",), (b"Content-Length: 0x10",), (b"Content-Length: " + n + b".0",),
                      (b"Content-Length: 1e2",), (b"Content-Length: ",), (b"Content-Length: x",), (b"Content-Length: 1 1",),
@@ -633,7 +633,7 @@ class Malformed(InputTest):
                 self.refused_and_closed(self.with_fields(*rows) + b"@@@", (400, 413))
 
     def test_codings(self):
-        """HTTP-08 E0: a length and a coding, or codings we do not know: 400 or 501; the inner request is never run."""
+        """HTTP-08 E0: a length with a coding, or unknown codings: 400 or 501; the inner request is never run."""
         for rows in ((b"Content-Length: 5", b"Transfer-Encoding: chunked"), (b"Transfer-Encoding: chunked", b"Content-Length: 5"),
                      (b"Transfer-Encoding: chunked", b"Transfer-Encoding: chunked"), (b"Transfer-Encoding: chunked, chunked",),
                      (b"Transfer-Encoding: chunked, identity",), (b"Transfer-Encoding: identity",), (b"Transfer-Encoding: gzip",),
@@ -646,13 +646,13 @@ class Malformed(InputTest):
                 self.refused_and_closed(self.with_fields(*rows, body=b"0\r\n\r\n@@@"), (400, 411, 415, 501))
 
     def test_501(self):
-        """HTTP-08: a coding that we do not implement: 501."""
+        """HTTP-08: an unsupported coding: 501."""
         for coding in (b"gzip", b"gzip, chunked", b"br"):
             with self.subTest(coding=coding):
                 self.refused_and_closed(self.with_fields(b"Transfer-Encoding: " + coding, body=b"0\r\n\r\n"), (501,))
 
     def test_coding_in_http_1_0(self):
-        """HTTP-08 E0: HTTP/1.0 has no codings: what uses one is refused, or its connection ends after it."""
+        """HTTP-08 E0: transfer codings in HTTP/1.0 are refused, or the connection is closed afterwards."""
         key = self.key()
         data = self.with_fields(b"Transfer-Encoding: chunked", body=b"0\r\n\r\n" + self.parks(key), line=b"POST /mcp HTTP/1.0")
         with self.server.connect() as c:
@@ -662,7 +662,7 @@ class Malformed(InputTest):
         self.never_ran(key)
 
     def test_chunks(self):
-        """HTTP-08 E0: sizes of chunks that are none, chunks that do not end where they say: 400."""
+        """HTTP-08 E0: invalid chunk sizes, and chunks that do not end at their size: 400."""
         for body in (b"0x5\r\nhello\r\n0\r\n\r\n@@@", b"-5\r\nhello\r\n0\r\n\r\n@@@", b"+5\r\nhello\r\n0\r\n\r\n@@@",
                  b"5\nhello\n0\n\n@@@",
                      b" 5\r\nhello\r\n0\r\n\r\n@@@", b"g\r\nhello\r\n0\r\n\r\n@@@", b"\r\nhello\r\n0\r\n\r\n@@@",
@@ -676,7 +676,7 @@ class Malformed(InputTest):
                 self.refused_and_closed(self.with_fields(b"Transfer-Encoding: chunked", body=body), (400, 413, 431))
 
     def test_heads(self):
-        """HTTP-08 E0: heads that are none: 400."""
+        """HTTP-08 E0: invalid heads: 400."""
         n = b"Content-Length: %d" % len(hc.text_bytes(self.echo()))
         for rows in ((b"No colon", n), (b": no name", n), (b"Bad name: x", n), (b"Bad\x00name: x", n), (b"X: a\x00b", n), (b"X: a\rb", n),
                      (b"Name : x", n), (b"Name\t: x", n), (b"X: y", b" folded", n), (b"X: y", b"\tfolded", n), (b"(x): y", n),
@@ -688,7 +688,7 @@ class Malformed(InputTest):
         self.refused_and_closed(b"POST /mcp HTTP/1.1\r\n Host: x\r\n\r\n@@@")
 
     def test_bare_newlines(self):
-        """HTTP-08 E0: lines that end with LF alone are refused, and do not end a head that another reader would see go on."""
+        """HTTP-08 E0: lines that end with LF alone are refused, and never end a head."""
         n = b"Content-Length: %d" % len(hc.text_bytes(self.echo()))
         good = self.with_fields(n)
         for data in (good.replace(b"\r\n", b"\n"), good.replace(b"\r\n\r\n", b"\r\n\n", 1), good.replace(b"\r\n\r\n", b"\n\r\n", 1),
@@ -698,7 +698,7 @@ class Malformed(InputTest):
                 self.refused_and_closed(data + b"\r\n\r\n@@@")
 
     def test_request_lines(self):
-        """HTTP-08 E0: lines that are no request: 400; another version of HTTP: 505."""
+        """HTTP-08 E0: invalid request lines: 400; another HTTP version: 505."""
         n = b"Content-Length: %d" % len(hc.text_bytes(self.echo()))
         for line in (b"POST  /mcp HTTP/1.1", b"POST /mcp  HTTP/1.1", b"POST /mcp HTTP/1.1 ", b" POST /mcp HTTP/1.1", b"POST /mcp", b"POST",
                      b"POST /m cp HTTP/1.1", b"POST\t/mcp\tHTTP/1.1", b"POST /mcp HTTP/1.1\x00", b"POST /mcp http/1.1",
@@ -715,7 +715,7 @@ class Malformed(InputTest):
         self.refused_and_closed(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", (400, 505))  # HTTP/2, without having asked
 
     def test_garbage(self):
-        """HTTP-08 E0 J4: what is no HTTP at all ends with 400 or in silence, at once."""
+        """HTTP-08 E0 J4: input that is not HTTP is answered 400 or closed, at once."""
         for data in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200), b"\x00" * 100 + b"\r\n\r\n", b"{}\r\n\r\n",
                      b'{"jsonrpc":"2.0","id":1,"method":"ping"}\r\n\r\n', b"\xff" * 100 + b"\r\n\r\n", b"SSH-2.0-x\r\n\r\n",
                      b"EHLO x\r\n\r\n"):
@@ -726,7 +726,7 @@ class Malformed(InputTest):
         self.serves()
 
     def test_body_of_a_get(self):
-        """HTTP-08 E0: a body where none belongs is read as a body, not as the next request."""
+        """HTTP-08 E0: an unexpected body is read as a body, not as the next request."""
         key = self.key()
         inner = self.parks(key)
         for verb in ("GET", "DELETE", "PUT", "OPTIONS", "HEAD"):
@@ -752,7 +752,7 @@ class WebPages(InputTest):
             yield s, lambda: call(1, "echo", {"text": "x"})
 
     def test_origin(self):
-        """HTTP-02 HTTP-03: a request of a web page elsewhere is answered 403, in every revision; without Origin it is served."""
+        """HTTP-02 HTTP-03: a request with a foreign Origin is answered 403, in every revision; without Origin it is served."""
         bad = (EVIL, "http://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1.evil.example",
                "http://evil.example:80", "file://", "x", "http://127.0.0.1@evil.example", "http://evil.example/127.0.0.1",
                "chrome-extension://abc", "", "http://", "http://[::1", "http://localhost:99999999",
@@ -767,7 +767,7 @@ class WebPages(InputTest):
         self.still_serves()
 
     def test_origin_of_each_method(self):
-        """HTTP-02 HTTP-03: GET, DELETE and the first request of a session too; it leaves none."""
+        """HTTP-02 HTTP-03: a foreign Origin is refused for GET, DELETE and initialize too; no session is created."""
         s = self.session()
         for verb in ("GET", "DELETE", "OPTIONS"):
             with self.subTest(verb=verb), s.bare(verb, {"Origin": EVIL}) as e:
@@ -779,7 +779,7 @@ class WebPages(InputTest):
         self.census_is(before)
 
     def test_two_origins(self):
-        """HTTP-02: two Origins are none."""
+        """HTTP-02: two Origin headers are refused."""
         body = hc.text_bytes(self.echo())
         for pair in ((self.server.origin, EVIL), (EVIL, self.server.origin)):
             fields = [*self.m.headers_for(self.echo()).items(), ("Origin", pair[0]), ("Origin", pair[1]), ("Content-Length", len(body))]
@@ -788,7 +788,7 @@ class WebPages(InputTest):
                 self.assertIn(c.response().status, (400, 403))
 
     def test_own_origin(self):
-        """HTTP-02: a page that this server itself has served may use it; it is told nothing of CORS."""
+        """HTTP-02: a page of the server's own origin may use it, without CORS headers."""
         port = self.server.port
         for origin in (self.server.origin, f"http://localhost:{port}"):
             with self.subTest(origin=origin), self.m.post(self.echo(), {"Origin": origin, "Host": origin[7:]}) as e:
@@ -796,7 +796,7 @@ class WebPages(InputTest):
                 self.assertFalse([n for n in e.headers if n.startswith("access-control")], e.response.fields)
 
     def test_host(self):
-        """HTTP-02: a name that is not ours: 421, so that no page can reach us by a name of its own (DNS rebinding)."""
+        """HTTP-02: an unknown Host: 421, against DNS rebinding."""
         port = self.server.port
         for host in ("evil.example", f"evil.example:{port}", f"127.0.0.1.evil.example:{port}", f"localhost.evil.example:{port}",
                      f"127.0.0.2.evil:{port}", f"xlocalhost:{port}", f"127.0.0.1@evil.example:{port}", "0x7f.evil"):
@@ -815,7 +815,7 @@ class WebPages(InputTest):
                 self.refused(e, 421)
 
     def test_allow_host(self):
-        """HTTP-02: --allow-host names a further one, and no other."""
+        """HTTP-02: --allow-host allows one more host, and no other."""
         with self.start("--allow-host", "mcp.example.com", "--allow-host", "other.example:8443") as server:
             m = Modern(server)
             for host, status in (("mcp.example.com", 200), ("MCP.Example.com", 200), ("mcp.example.com:443", 200),
@@ -829,14 +829,14 @@ class WebPages(InputTest):
                                                "Accept": "*/*", "Access-Control-Request-Headers": headers})
 
     def test_no_cors(self):
-        """HTTP-02: unless an origin was allowed, no page elsewhere gets a word of CORS."""
+        """HTTP-02: without --allow-origin no CORS headers are sent."""
         for origin in (EVIL, self.server.origin):
             with self.preflight(self.server, origin) as e:
                 self.assertIn(e.status, (403, 405))
                 self.assertFalse([n for n in e.headers if n.startswith("access-control")], e.response.fields)
 
     def test_cors(self):
-        """HTTP-02 HTTP-03: --allow-origin lets that page in and tells its browser so, whatever the answer; others get 403."""
+        """HTTP-02 HTTP-03: --allow-origin allows that origin and sends CORS headers with every answer; others get 403."""
         app = "https://app.example.com"
         with self.start("--allow-origin", app, "--allow-origin", "http://two.example:8080") as server:
             m = Modern(server)
@@ -860,7 +860,7 @@ class WebPages(InputTest):
                 self.assertIn(hc.SESSION_HEADER, e.headers["access-control-expose-headers"].lower())
 
     def test_preflight(self):
-        """HTTP-02: an allowed page may send what the protocol needs: its methods and its headers, parameters among them."""
+        """HTTP-02: an allowed origin may use all methods and headers of the protocol, including parameter headers."""
         app = "https://app.example.com"
         wanted = ["content-type", "mcp-protocol-version", "mcp-method", "mcp-name", "mcp-session-id", "last-event-id", "authorization",
                   "mcp-param-region"]
@@ -878,7 +878,7 @@ class WebPages(InputTest):
                 self.assertNotIn("PUT", e.headers.get("access-control-allow-methods", ""))
 
     def test_any_origin(self):
-        """HTTP-02: --allow-origin '*' lets everybody in, though not by a name that is not ours."""
+        """HTTP-02: --allow-origin '*' allows all origins, but no unknown Host."""
         with self.start("--allow-origin", "*") as server:
             m = Modern(server)
             for origin in (EVIL, "null", "http://x.example:1"):
@@ -914,7 +914,7 @@ class SlowClients(InputTest):
         self.assertEqual(c.ends(), b"")
 
     def test_j4_slow_heads(self):
-        """J4: a head that does not end in time, dribbled or not: 408, then the end; the others are served meanwhile."""
+        """J4: a head that is not complete in time: 408, then the connection is closed; others are served meanwhile."""
         data = self.good()
         end = data.index(b"\r\n\r\n")
         for first in (1, 20, end, end + 3):
@@ -930,7 +930,7 @@ class SlowClients(InputTest):
             self.times_out(c)
 
     def test_j4_slow_bodies(self):
-        """J4: a body that does not end in time, sized or chunked, dribbled or not: 408, then the end; nothing ran."""
+        """J4: a body that is not complete in time, sized or chunked: 408, then the connection is closed; nothing ran."""
         key = self.key()
         data = self.parks(key)
         start = data.index(b"\r\n\r\n") + 4
@@ -949,7 +949,7 @@ class SlowClients(InputTest):
         self.never_ran(key)
 
     def test_j4_idle(self):
-        """J4: a connection on which nothing happens is closed, at its start or between requests; one that waits for an answer is not."""
+        """J4: an idle connection is closed, at its start or between requests; one that waits for an answer is not."""
         key = self.key()
         with self.server.connect() as silent, self.server.connect() as used, self.m.post(self.m.call(1, "park", {"key": key})) as e:
             self.control.wait(key, "begun")
@@ -973,7 +973,7 @@ class FewConnections(InputTest):
         self.m = self.modern()
 
     def test_j4_connections(self):
-        """J4: beyond the limit of connections 503 and the end, at once; as soon as one is gone another is served."""
+        """J4: connections beyond the limit get 503 and are closed at once; when one closes, another is served."""
         self.control.close()
         used = []
         for _ in range(4):
@@ -1008,7 +1008,7 @@ class FewCalls(InputTest):
         return self.server.metrics()["keel_requests_in_flight"]
 
     def test_f8_j4_calls(self):
-        """F8 J4: beyond the limit of calls 503 with Retry-After, at once, in both eras; what was accepted is answered."""
+        """F8 J4: calls beyond the limit get 503 with Retry-After at once, in all revisions; accepted ones are answered."""
         s = self.session()
         keys = [self.key() for _ in range(5)]
         held = [self.enterContext(self.m.post(self.m.call(n, "park", {"key": key}))) for n, key in enumerate(keys)]
@@ -1039,7 +1039,7 @@ class FewSessions(InputTest):
     settings = {"threads": 1, "max_sessions": 3}
 
     def test_j4_sessions(self):
-        """J4: beyond the limit of sessions initialize is answered 503; the sessions that are there go on; modern requests need none."""
+        """J4: beyond the limit of sessions initialize is answered 503; existing sessions continue; 2026-07-28 requests need no session."""
         sessions = [self.session() for _ in range(3)]
         for _ in range(10):
             with Session(self.server, opened=False).post(kp.initialize(0)) as e:

@@ -97,7 +97,7 @@ class Streams(ListenTest):
         self.no_streams()
 
     def test_sub_04_only_what_is_honoured(self):
-        """SUB-04: the acknowledgement names what will come: what was asked for and is known here."""
+        """SUB-04: the acknowledgement lists the requested notifications that the server supports."""
         both = ["subject://one", "subject://two"]
         for wanted, honoured in (
                 ({}, {}), ({"toolsListChanged": False}, {}), ({"toolsListChanged": True, "unheardOf": True}, {"toolsListChanged": True}),
@@ -114,7 +114,7 @@ class Streams(ListenTest):
                 e.close()
 
     def test_bad_filters(self):
-        """SUB-04 E10 I14: a filter that is none is refused before the acknowledgement, with plain JSON and -32602."""
+        """SUB-04 E10 I14: an invalid filter is refused before the acknowledgement, with plain JSON and -32602."""
         for params in ({}, {"notifications": None}, {"notifications": 7}, {"notifications": []}, {"notifications": {"toolsListChanged": 7}},
                        {"notifications": {"resourceSubscriptions": "subject://one"}}, {"notifications": {"resourceSubscriptions": [7]}}):
             with self.subTest(params=params), self.m.post(self.m.request(1, "subscriptions/listen", params)) as e:
@@ -125,7 +125,7 @@ class Streams(ListenTest):
         self.still_serves()
 
     def test_sub_02_only_what_was_asked_for(self):
-        """SUB-02: what was not asked for does not come."""
+        """SUB-02: notifications that were not requested are not sent."""
         tools = self.listens("tools", toolsListChanged=True)
         one = self.listens("one", resourceSubscriptions=["subject://one"])
         nothing = self.listens("nothing")
@@ -139,7 +139,7 @@ class Streams(ListenTest):
             self.assertTrue(e.connection.silent())
 
     def test_sub_08_changes(self):
-        """SUB-08 SUB-03: tools that come and go and resources that change are told, each time."""
+        """SUB-08 SUB-03: added and removed tools and changed resources are notified each time."""
         e = self.listens(5, toolsListChanged=True, resourceSubscriptions=["subject://one", "subject://two"])
         for n in range(5):
             self.add_tool(f"tool_{n}")
@@ -151,7 +151,7 @@ class Streams(ListenTest):
                 self.is_event(e.message(), 5, UPDATED, uri)
 
     def test_several_listens(self):
-        """SUB-03: many listens, of many clients, some with the same id: each hears of everything once, under its own id."""
+        """SUB-03: many listens, of many clients, some with the same id: each gets every notification once, with its own id."""
         listens = [(ident, self.listens(ident, toolsListChanged=True)) for n in range(100) for ident in (n % 10, str(n % 10))]
         for round_ in range(3):
             self.add_tool()
@@ -163,7 +163,7 @@ class Streams(ListenTest):
         self.no_streams()
 
     def test_http_14_nothing_of_calls(self):
-        """HTTP-14: progress and log messages never come on a listen stream, although they are being sent elsewhere."""
+        """HTTP-14: progress and log messages are never sent on a listen stream."""
         e = self.listens(1, toolsListChanged=True)
         for _ in range(3):
             for tool, meta in (("speak", {"progressToken": 1}), ("log", {"io.modelcontextprotocol/logLevel": "debug"})):
@@ -174,7 +174,7 @@ class Streams(ListenTest):
         self.assertTrue(e.connection.silent())
 
     def test_i8_published_while_the_acknowledgement_is_stalled(self):
-        """I8 SUB-01: what happens while the acknowledgement cannot be written comes after it, and nothing is lost."""
+        """I8 SUB-01: changes while the acknowledgement cannot be written are sent after it, and nothing is lost."""
         uris = [f"subject://{n}/" + "x" * 3500 for n in range(1000)]  # an acknowledgement of megabytes
         e = self.open("slow", toolsListChanged=True, resourceSubscriptions=uris, receive_buffer=4096)
         kp.until(lambda: self.streams() == 1, "the stream to open")
@@ -195,7 +195,7 @@ class Streams(ListenTest):
         self.assertEqual(e.message()["method"], UPDATED)
 
     def test_i12_slow_listener(self):
-        """I12 J1 J2: a listener that does not read: changes are merged, memory stays where it is, nobody else waits."""
+        """I12 J1 J2: changes for a listener that does not read are coalesced; memory does not grow, others do not wait."""
         uris = [f"subject://{n}/" + "x" * 3000 for n in range(1000)]
         slow = self.open("slow", toolsListChanged=True, resourceSubscriptions=uris, receive_buffer=4096)
         quick = self.listens("quick", toolsListChanged=True)
@@ -227,7 +227,7 @@ class Streams(ListenTest):
         self.assertLess(count, 10 * len(uris), "nothing was merged")
 
     def test_i12_many_slow_listeners(self):
-        """I12 J2: a hundred listeners that do not read hold up nobody."""
+        """I12 J2: a hundred listeners that do not read delay no other client."""
         for n in range(100):
             self.open(n, toolsListChanged=True, resourceSubscriptions=["subject://one"], receive_buffer=4096)
         quick = self.listens("quick", resourceSubscriptions=["subject://one"])
@@ -238,7 +238,7 @@ class Streams(ListenTest):
         self.still_serves()
 
     def test_i4_behind_a_listen(self):
-        """I4: a request sent behind a listen on its connection is no disconnect."""
+        """I4: a request pipelined behind a listen does not count as a disconnect."""
         e = self.listens(1, toolsListChanged=True)
         e.connection.send(self.m.request_bytes(self.m.call(2, "echo", {"text": "x"})))
         self.still_serves()
@@ -246,7 +246,7 @@ class Streams(ListenTest):
         self.is_event(e.message(), 1, TOOLS)
 
     def test_i5_cancel_of_a_listen(self):
-        """I5 SUB-05: a posted cancel does not end it; nor does the server ever send one."""
+        """I5 SUB-05: a posted cancel does not end a listen, and the server never sends one."""
         e = self.listens(1, toolsListChanged=True)
         with self.m.post(self.m.with_meta(kp.cancel(1))) as posted:
             self.assertEqual(posted.status, 202)
@@ -276,7 +276,7 @@ class Endings(ListenTest):
         self.nothing_runs()
 
     def test_i9_before_the_acknowledgement(self):
-        """I9: a client that leaves right after its request, or in the middle of a stalled acknowledgement."""
+        """I9: a client may disconnect right after its listen request, or during a stalled acknowledgement."""
         uris = [f"subject://{n}/" + "x" * 3500 for n in range(1000)]
         for how in ({"toolsListChanged": True}, {"resourceSubscriptions": uris, "receive_buffer": 4096}):
             for way in ("close", "reset"):
@@ -288,7 +288,7 @@ class Endings(ListenTest):
         self.still_serves()
 
     def test_j3_many_come_and_go(self):
-        """J3 I9: a thousand listens that came and went leave nothing."""
+        """J3 I9: a thousand closed listens leave nothing behind."""
         def rounds(n):
             for i in range(n):
                 c = self.server.connect()
@@ -319,7 +319,7 @@ class Endings(ListenTest):
         self.ends_well(self.server)
 
     def test_i10_g5_stalled_listeners(self):
-        """I10 G5: listeners that do not read cannot keep the server from ending."""
+        """I10 G5: listeners that do not read do not prevent the shutdown."""
         uris = [f"subject://{n}/" + "x" * 3500 for n in range(1000)]
         for n in range(10):
             self.open(n, toolsListChanged=True, resourceSubscriptions=uris, receive_buffer=4096)
@@ -332,7 +332,7 @@ class QuietStreams(ListenTest):
     settings = {"threads": 1, "keep_alive": 30}
 
     def test_h19_comments(self):
-        """I8 SUB-01: a stream on which nothing happens carries comments, again and again; they are no messages."""
+        """I8 SUB-01: an idle stream carries keep-alive comments, which are not messages."""
         e = self.listens(1, toolsListChanged=True)
         for _ in range(5):
             self.assertTrue(e.stream.next("a comment").only_comments)
@@ -344,7 +344,7 @@ class JsonServer(ListenTest):
     settings = {"threads": 1, "answers": "json", "notification_interval": 1}
 
     def test_still_a_stream(self):
-        """HTTP-08 SUB-01: a listen is a stream, also where other answers are JSON alone."""
+        """HTTP-08 SUB-01: a listen is answered with a stream even with --json."""
         e = self.listens(1, toolsListChanged=True)
         self.assertTrue(e.is_stream)
         self.add_tool()
@@ -355,7 +355,7 @@ class StatelessServer(ListenTest):
     settings = {"threads": 1, "stateless": 1, "notification_interval": 1}
 
     def test_listen(self):
-        """SUB-01 SUB-08: without sessions there are listens all the same."""
+        """SUB-01 SUB-08: listens work with --stateless."""
         e = self.listens(1, toolsListChanged=True)
         self.add_tool()
         self.is_event(e.message(), 1, TOOLS)
@@ -365,7 +365,7 @@ class FewStreams(ListenTest):
     settings = {"threads": 1, "max_streams": 3, "notification_interval": 1}
 
     def test_j4_i9_streams(self):
-        """J4 I9: beyond the limit of streams a listen is answered 503, before any acknowledgement; one that has gone makes room."""
+        """J4 I9: beyond the limit of streams a listen is answered 503, before any acknowledgement; a closed one makes room."""
         held = [self.listens(n, toolsListChanged=True) for n in range(3)]
         for way in ("close", "reset"):
             for _ in range(10):
@@ -383,7 +383,7 @@ class FewStreams(ListenTest):
             self.assertEqual(e.message()["method"], TOOLS)
 
     def test_j4_calls_that_would_stream(self):
-        """J4: a call that speaks when no stream can be opened is answered all the same."""
+        """J4: a call that sends messages when no stream can be opened is still answered."""
         for n in range(3):
             self.listens(n, toolsListChanged=True)
         with self.m.post(self.m.call(1, "speak", {"n": 3, "text": "done"}, progressToken=1)) as e:
@@ -397,7 +397,7 @@ class FewSubscriptions(ListenTest):
     settings = {"threads": 1, "max_subscriptions": 5, "notification_interval": 1}
 
     def test_j4_subscriptions(self):
-        """J4 SUB-04: more resources than one may watch: refused, or those that are watched are named; nothing hangs."""
+        """J4 SUB-04: subscriptions beyond the limit are refused or not acknowledged; nothing hangs."""
         uris = [f"subject://{n}" for n in range(6)]
         e = self.open(1, resourceSubscriptions=uris)
         first = e.message()

@@ -182,7 +182,7 @@ class Dropper:
 class Drops(LoadTest):
     @with_threads(1, 2)
     def test_j3_e14_h5_10000_connections_are_dropped(self, threads):
-        """J3 E14 H5: 10,000 connections are dropped at random points, in both eras: a neighbour is served, nothing is left."""
+        """J3 E14 H5: 10,000 connections are dropped at random points, in all revisions: another client is served, nothing is leaked."""
         with self.serving(threads=threads, session_idle=1000, ended_stream=100, keep_alive=500):
             neighbour = Modern(self.server)
             idle = None
@@ -212,7 +212,7 @@ class Drops(LoadTest):
         return self.holds()
 
     def test_e14_j3_the_demo_is_dropped_too(self):
-        """E14 J3: a server as people start it: thousands of dropped connections, then it serves and ends as ever."""
+        """E14 J3: with default settings, a server still serves and exits normally after thousands of dropped connections."""
         with HttpServer("--threads", "2", command=("keel", "demo")) as server:
             dropper = Dropper(server, "echo", SEED + 1)
             # The end of what a client sends does not end a stream in a session; it would be noticed by the next keep-alive.
@@ -227,7 +227,7 @@ class Drops(LoadTest):
             self.stops(server)
 
     def test_e14_nothing_is_said_about_it(self):
-        """E14: clients that leave in the middle of a request are no news: nothing is created, nothing is logged."""
+        """E14: clients that disconnect in the middle of a request: nothing is created, nothing is logged."""
         with self.serving(threads=2):
             before = self.holds()
             said = self.server.said()
@@ -285,7 +285,7 @@ class ManySessions(LoadTest):
 
     @with_threads(1, 2)
     def test_h4_j3_100000_sessions(self, threads):
-        """H4 J3: 100,000 sessions are created and deleted: none remains, nor any memory of them, and each is 404 for ever."""
+        """H4 J3: 100,000 sessions are created and deleted: none remains, memory does not grow, and each is answered 404."""
         with self.serving(threads=threads), contextlib.ExitStack() as open_:
             connections = [open_.enter_context(self.server.connect()) for _ in range(4)]
             count = fewer(100_000 if threads == 1 else 20_000)
@@ -303,7 +303,7 @@ class ManySessions(LoadTest):
             self.still_serves()
 
     def test_j4_j3_as_many_as_there_may_be(self):
-        """J4 J3: ten times as many sessions as there may be: the rest is answered 503 and leaves nothing; then there is room."""
+        """J4 J3: sessions beyond the limit are answered 503 and leave nothing behind; later there is room again."""
         with self.serving(threads=2, max_sessions=100), contextlib.ExitStack() as open_:
             connections = [open_.enter_context(self.server.connect()) for _ in range(2)]
             for _ in range(3):
@@ -331,7 +331,7 @@ class ManySessions(LoadTest):
 
 class ManyCalls(LoadTest):
     def test_j3_100000_calls_of_both_eras(self):
-        """J3: twice 50,000 pipelined calls of both eras, some of which fail or stream: the second time leaves nothing behind."""
+        """J3: 50,000 pipelined calls of all revisions, some of which fail or stream, run twice: no growth in the second run."""
         with self.serving(threads=2, ended_stream=50), contextlib.ExitStack() as open_:
             m, s = Modern(self.server), Session(self.server)
             connections = [open_.enter_context(self.server.connect()) for _ in range(4)]
@@ -413,7 +413,7 @@ class Unread(LoadTest):
 
     @with_threads(1, 2)
     def test_j1_j2_1000_listens(self, threads):
-        """J1 J2: nobody reads 1,000 listen streams on which much is said: memory is bounded, others are served and told."""
+        """J1 J2: with 1,000 busy listen streams that are not read, memory is limited and other clients are served."""
         count = fewer(1000)
         with self.serving(threads=threads, out_queue_soft=self.MARK, out_queue=4 * self.MARK, notification_interval=0):
             m = Modern(self.server)
@@ -453,7 +453,7 @@ class Unread(LoadTest):
 
     @with_threads(1, 2)
     def test_j1_j2_1000_progress_streams(self, threads):
-        """J1 J2: nobody reads the streams of 1,000 calls that report much: memory is bounded; late readers hear the newest."""
+        """J1 J2: with 1,000 streams with much progress that are not read, memory is limited; late readers get the newest."""
         count = fewer(1000)
         with self.serving(threads=threads, out_queue_soft=self.MARK, out_queue=4 * self.MARK):
             m = Modern(self.server)
@@ -479,7 +479,7 @@ class Unread(LoadTest):
 
     @with_threads(1, 2)
     def test_j1_j2_1000_streams_of_sessions(self, threads):
-        """J1 J2: the same in sessions: each keeps what its store may keep; other calls of the same sessions are answered."""
+        """J1 J2: unread streams of sessions store events up to their limit; other calls of the same sessions are answered."""
         sessions = 5
         each = fewer(1000) // sessions
         store = 256 * 1024
@@ -511,7 +511,7 @@ class Unread(LoadTest):
             self.is_back(before)
 
     def test_j1_c11_whoever_takes_nothing_is_given_up(self):
-        """J1 C11: streams of which nobody takes what waits are given up after their time, though the client is there."""
+        """J1 C11: streams that are not read are closed after the write timeout, although the client is connected."""
         with self.serving(threads=2, write_stall=300, out_queue_soft=self.MARK):
             m = Modern(self.server)
             before = self.holds()

@@ -75,7 +75,7 @@ WAYS = (leave_by_fin, leave_by_reset, leave_by_half)
 
 class Answers(ModernTest):
     def test_json(self):
-        """HTTP-08: a handler that says nothing before its answer is answered with one JSON object."""
+        """HTTP-08: a handler without messages before its answer is answered with one JSON object."""
         for message in (self.m.call(1, "echo", {"text": "ü"}), self.m.request(1, "tools/list"), self.m.request(1, "server/discover"),
                         self.m.request(1, "resources/read", {"uri": "subject://one"}), self.m.request(1, "prompts/list")):
             with self.subTest(method=message["method"]), self.m.post(message) as e:
@@ -83,7 +83,7 @@ class Answers(ModernTest):
                 self.assertIn("result", e.answer(1))
 
     def test_stream(self):
-        """HTTP-08 HTTP-09 HTTP-17 HTTP-18 A2: what is said on the way makes a stream: reports, answer, end; not to be buffered."""
+        """HTTP-08 HTTP-09 HTTP-17 HTTP-18 A2: messages before the answer open a stream, which proxies must not buffer."""
         with self.server.connect() as c:
             for _ in range(3):  # the connection goes on behind it
                 e = self.m.post(self.m.call(1, "speak", {"n": 5, "text": "done"}, progressToken="p"), on=c)
@@ -100,7 +100,7 @@ class Answers(ModernTest):
                 self.serves(on=c)
 
     def test_as_it_happens(self):
-        """HTTP-09 HTTP-17: what is said on the way arrives while the call runs."""
+        """HTTP-09 HTTP-17: progress arrives while the call runs."""
         key = self.key()
         e = self.park(key)
         for number in range(1, 6):
@@ -111,7 +111,7 @@ class Answers(ModernTest):
         self.assertIsNone(e.message())
 
     def test_without_a_token(self):
-        """HTTP-08: progress that nobody asked for is not sent, and makes no stream; nor do logs without a level."""
+        """HTTP-08: progress without a token and logs without a level are not sent, and open no stream."""
         for tool in ("speak", "log"):
             with self.subTest(tool=tool), self.m.post(self.m.call(1, tool, {"n": 3})) as e:
                 self.assertEqual(e.response.content_type, "application/json")
@@ -127,7 +127,7 @@ class Answers(ModernTest):
             self.assertEqual(len(e.messages()), 1)
 
     def test_each_on_its_own_stream(self):
-        """HTTP-09: calls that run at once, some with the same id: each hears of itself alone."""
+        """HTTP-09: concurrent calls, some with the same id, get only their own messages."""
         calls = []
         for n in range(10):
             key = self.key()
@@ -149,7 +149,7 @@ class Answers(ModernTest):
                 self.assertTrue(kp.same_id(self.m.ask(self.m.call(ident, "echo", {"text": "x"})), ident))
 
     def test_i14_error_before_anything_was_said(self):
-        """I14: a handler that fails before it said anything is answered with plain JSON; its text stays at home."""
+        """I14: a handler that fails before it sends messages is answered with plain JSON; the exception's text is not sent."""
         for kind, code in (("protocol", 4242), ("exception", -32603), ("number", -32603)):
             with self.subTest(kind=kind), self.m.post(self.m.call(1, "fail", {"kind": kind}, progressToken=1)) as e:
                 self.assertEqual((e.status, e.response.content_type), (200, "application/json"))
@@ -163,7 +163,7 @@ class Answers(ModernTest):
                 self.assertEqual(e.answer(1)["error"]["code"], code)
 
     def test_i14_error_on_the_stream(self):
-        """I14: once a stream is open, the error rides the stream, with status 200, and ends it."""
+        """I14: once a stream is open, the error is sent on the stream, with status 200, and ends it."""
         for kind, code in (("protocol", 4242), ("exception", -32603), ("number", -32603)):
             with self.subTest(kind=kind), self.m.post(self.m.call(1, "fail", {"kind": kind, "after": 2}, progressToken=1)) as e:
                 self.assertEqual((e.status, e.response.content_type), (200, "text/event-stream"))
@@ -175,7 +175,7 @@ class Answers(ModernTest):
                 self.assertFalse(e.stream.broken)
 
     def test_large_answers(self):
-        """HTTP-08: answers of many megabytes arrive whole, in both forms, also to one who reads slowly."""
+        """HTTP-08: answers of many megabytes arrive complete, in both forms, also for slow readers."""
         for bytes_ in (0, 1, 65_535, 65_536, 1_000_000, 6 * MIB):
             with self.subTest(bytes=bytes_), self.m.post(self.m.call(1, "big", {"bytes": bytes_}), receive_buffer=8192) as e:
                 self.assertEqual(len(kp.text_of(e.answer(1))), bytes_)
@@ -186,7 +186,7 @@ class Answers(ModernTest):
         self.assertEqual(len(kp.text_of(e.answer(1))), 3_000_000)
 
     def test_i6_base_16_questions(self):
-        """I6 F10 BASE-16: asking is an answer, input_required; no request of the server's is ever on the wire."""
+        """I6 F10 BASE-16: asking is answered with input_required; the server never sends a request."""
         answers = {"elicit": {"action": "accept", "content": {"word": "said"}},
                    "sample": {"role": "assistant", "content": {"type": "text", "text": "said"}, "model": "m"},
                    "roots": {"roots": [{"uri": "file:///a"}]}}
@@ -208,7 +208,7 @@ class Answers(ModernTest):
                     self.assertEqual([x for x in e.seen if "method" in x], [])
 
     def test_f10_undeclared(self):
-        """F10 I6: a question that this client cannot be asked fails at once; the handler sees why."""
+        """F10 I6: a question that the client does not support fails at once; the handler gets the reason."""
         for what in ("elicit", "sample", "roots"):
             with self.subTest(what=what):
                 with self.m.post(self.m.call(1, "ask", {"key": self.key(), "what": what})) as e:
@@ -224,7 +224,7 @@ class Leaving(ModernTest):
     """A closed response stream is a cancellation, of that request alone."""
 
     def test_i2_i3_before_headers(self):
-        """I2 I3 HTTP-11: gone before anything was answered: the token fires, cleanup runs, nothing more is written."""
+        """I2 I3 HTTP-11: a disconnect before any answer: the stop token fires, cleanup runs, nothing more is written."""
         for leave in WAYS:
             for stubborn in (False, True):
                 with self.subTest(way=leave.__name__, slow_cleanup=stubborn):
@@ -242,7 +242,7 @@ class Leaving(ModernTest):
         self.serves()
 
     def test_i2_between_events(self):
-        """I2 HTTP-11: gone after the headers and any number of events: the same."""
+        """I2 HTTP-11: a disconnect after the headers and any number of events cancels the call."""
         for leave in WAYS:
             for events in (1, 2, 5):
                 with self.subTest(way=leave.__name__, events=events):
@@ -263,7 +263,7 @@ class Leaving(ModernTest):
         self.serves()
 
     def test_i2_unread_events(self):
-        """I2 HTTP-11: gone without having read what was said: the same."""
+        """I2 HTTP-11: a disconnect with unread messages cancels the call."""
         for leave in (leave_by_fin, leave_by_reset):
             with self.subTest(way=leave.__name__):
                 key = self.key()
@@ -274,7 +274,7 @@ class Leaving(ModernTest):
         self.nothing_runs()
 
     def test_i2_i3_during_the_answer(self):
-        """I2 I3 B5: gone in the middle of an answer of many megabytes, in both forms: it is dropped, nobody else notices."""
+        """I2 I3 B5: a disconnect in the middle of a large answer, in both forms: it is dropped, others are not affected."""
         self.serves()
         before = self.control.census()
         for leave in WAYS:
@@ -295,7 +295,7 @@ class Leaving(ModernTest):
         self.serves()
 
     def test_i2_worker_thread(self):
-        """I2 I3: a handler on a worker thread is told, too."""
+        """I2 I3: a disconnect cancels a handler on a worker thread too."""
         for leave in WAYS:
             with self.subTest(way=leave.__name__):
                 key = self.key()
@@ -307,7 +307,7 @@ class Leaving(ModernTest):
         self.nothing_runs()
 
     def test_i2_nobody_else_notices(self):
-        """I2 B16 H5: a hundred calls, every other one is left; the others are answered, and so is a session."""
+        """I2 B16 H5: of a hundred calls every other one is disconnected; the others and a session are answered."""
         s = self.session()
         keys = [self.key() for _ in range(100)]
         calls = [(key, self.enterContext(self.m.post(self.m.call(1, "park", {"key": key}, progressToken=key)))) for key in keys]
@@ -329,7 +329,7 @@ class Leaving(ModernTest):
         self.nothing_runs()
 
     def test_i4_pipelined_bytes(self):
-        """I4: bytes of a next request, whole or in part, are no disconnect; a disconnect behind them is one."""
+        """I4: bytes of a next request do not count as a disconnect; a disconnect after them does."""
         following = self.m.request_bytes(self.m.call(2, "echo", {"text": "next"}))
         self.m.note_sent(self.m.call(2, "echo", {"text": "next"}))
         for count in (1, 30, len(following) - 1, len(following)):
@@ -356,7 +356,7 @@ class Leaving(ModernTest):
         self.nothing_runs()
 
     def test_i4_disconnect_behind_much(self):
-        """I4 I2: a disconnect is seen although more was sent behind the request than the server cares to read."""
+        """I4 I2: a disconnect is detected although more was pipelined than the server reads ahead."""
         data = self.m.request_bytes(self.m.call(2, "echo", {"text": "x" * 1000})) * 4000
         for leave in (leave_by_fin, leave_by_reset):
             with self.subTest(way=leave.__name__):
@@ -368,7 +368,7 @@ class Leaving(ModernTest):
         self.nothing_runs()
 
     def test_i2_queued_behind_another(self):
-        """I2 I4: a request that waits behind another on its connection when the client leaves is never run."""
+        """I2 I4: a pipelined request that is waiting when the client disconnects is never run."""
         first, second = self.key(), self.key()
         c = self.server.connect()
         c.send(self.m.request_bytes(self.m.call(1, "park", {"key": first})) + self.m.request_bytes(self.m.call(2, "park", {"key": second})))
@@ -379,7 +379,7 @@ class Leaving(ModernTest):
         self.assertFalse(self.control.status(second)["begun"])
 
     def test_i5_posted_cancels(self):
-        """I5: notifications/cancelled is accepted, 202, and touches nobody: two clients run the same id, both are answered."""
+        """I5: notifications/cancelled is accepted (202) and ignored: two clients run the same id, both are answered."""
         first, second = self.key(), self.key()
         one, two = self.park(first, ident=1), self.park(second, ident=1)
         self.control.emit(second)
@@ -395,7 +395,7 @@ class Leaving(ModernTest):
             self.assertEqual(kp.text_of(e.answer(1)), key)
 
     def test_j3_leaving_leaves_nothing(self):
-        """J3 I2: a thousand calls that were left: nothing of them remains."""
+        """J3 I2: a thousand disconnected calls leave nothing behind."""
         def rounds(n):
             for i in range(n):
                 key = f"round-{i}"
@@ -423,7 +423,7 @@ class LeavingStreams(Leaving):
     settings = {**QUIET, "answers": "events", "threads": 1}
 
     def test_h19_opens_at_once(self):
-        """H19: the stream opens with a comment at once, although the handler has said nothing yet."""
+        """H19: the stream opens with a comment at once, before the handler sends a message."""
         key = self.key()
         e = self.park(key)
         self.assertTrue(e.stream.next("the comment that opens a stream").only_comments)
@@ -431,7 +431,7 @@ class LeavingStreams(Leaving):
         self.assertEqual(kp.text_of(e.answer(1)), "done")
 
     def test_i14_errors(self):
-        """I14: where every answer is a stream, so is an error of the handler; one that was refused before is not."""
+        """I14: with stream-only answers an error of the handler is a stream; a refused request is not."""
         with self.m.post(self.m.call(1, "fail", {"kind": "protocol"})) as e:
             self.assertTrue(e.is_stream)
             self.assertEqual(e.answer(1)["error"]["code"], 4242)
@@ -444,7 +444,7 @@ class LeavingQuietStreams(ModernTest):
     settings = {"keep_alive": 30, "threads": 1}
 
     def test_i2_after_headers(self):
-        """I2 H19 HTTP-11: gone after the headers, before any event: the token fires, cleanup runs, nothing more is written."""
+        """I2 H19 HTTP-11: a disconnect after the headers, before any event: the stop token fires, cleanup runs, nothing more is written."""
         for leave in WAYS:
             for comments in (1, 3):
                 with self.subTest(way=leave.__name__, comments=comments):
@@ -459,7 +459,7 @@ class LeavingQuietStreams(ModernTest):
         self.nothing_runs()
 
     def test_answer_behind_comments(self):
-        """HTTP-17 HTTP-13: the answer of such a call rides the stream and ends it; what is refused at once is not streamed."""
+        """HTTP-17 HTTP-13: the answer is sent on the stream and ends it; refusals are not streamed."""
         key = self.key()
         e = self.park(key)
         self.assertTrue(e.stream.next("a comment").only_comments)
@@ -475,7 +475,7 @@ class LeavingJson(ModernTest):
     settings = {**QUIET, "answers": "json", "threads": 1}
 
     def test_i3_json(self):
-        """I3 HTTP-11: gone while a JSON answer is pending, whatever the handler has said meanwhile: cancelled."""
+        """I3 HTTP-11: a disconnect while a JSON answer is pending cancels the call, whatever the handler has sent."""
         for leave in WAYS:
             for said in (0, 3):
                 with self.subTest(way=leave.__name__, said=said):
@@ -492,7 +492,7 @@ class LeavingJson(ModernTest):
         self.serves()
 
     def test_progress_is_dropped(self):
-        """HTTP-08: with --json the answer is one object; what was said before it is dropped."""
+        """HTTP-08: with --json the answer is one object; earlier messages are dropped."""
         for tool, meta in (("speak", {"progressToken": 1}), ("log", {"io.modelcontextprotocol/logLevel": "debug"})):
             with self.subTest(tool=tool), self.m.post(self.m.call(1, tool, {"n": 3, "text": "done"}, **meta)) as e:
                 self.assertEqual(e.response.content_type, "application/json")
@@ -514,7 +514,7 @@ class Stateless(ModernTest):
     options = ("--stateless", "--threads", "1")
 
     def test_i13_http_19_get_and_delete(self):
-        """I13 HTTP-19: there are no sessions: GET and DELETE are answered 405, and that POST is what there is."""
+        """I13 HTTP-19: without sessions GET and DELETE are answered 405 with Allow: POST."""
         for verb in ("GET", "DELETE"):
             for headers in ({}, {"Mcp-Session-Id": "abc"}, {"MCP-Protocol-Version": "2025-11-25"}, {"Last-Event-ID": "1"}):
                 with self.subTest(verb=verb, headers=headers), self.m.bare(verb, {"Accept": "text/event-stream", **headers}) as e:
@@ -524,7 +524,7 @@ class Stateless(ModernTest):
         self.serves()
 
     def test_i13_http_20_headers_of_the_older_era(self):
-        """I13 HTTP-20: Mcp-Session-Id and Last-Event-ID are ignored, never given or echoed."""
+        """I13 HTTP-20: Mcp-Session-Id and Last-Event-ID are ignored, never sent or echoed."""
         for headers in ({"Mcp-Session-Id": "abc"}, {"Last-Event-ID": "1"}, {"Mcp-Session-Id": "", "Last-Event-ID": "\t"}):
             for message in (self.m.call(1, "echo", {"text": "x"}), self.m.call(1, "speak", {"n": 1, "text": "x"}, progressToken=1)):
                 with self.subTest(headers=headers), self.m.post(message, headers) as e:
@@ -539,7 +539,7 @@ class BothEras(ModernTest):
     settings = {**QUIET, "threads": 2}
 
     def test_one_connection(self):
-        """HTTP-01 BASE-23: requests of both eras take turns on one connection."""
+        """HTTP-01 BASE-23: requests of all revisions can share one connection."""
         with self.server.connect() as c:
             s = Session(self.server, opened=False)
             s.open(on=c)
@@ -550,14 +550,14 @@ class BothEras(ModernTest):
             self.serves(on=c)
 
     def test_http_20_with_a_live_session(self):
-        """HTTP-20 I13: a modern request that names a session is served outside of it."""
+        """HTTP-20 I13: a 2026-07-28 request with a session id is served outside the session."""
         s = self.session()
         answer = self.m.ask(self.m.call(1, "who"), {"Mcp-Session-Id": s.id})
         self.assertEqual(answer["result"]["structuredContent"]["protocol_version"], "2026-07-28")
         self.assertEqual(s.ask(call(1, "who"))["result"]["structuredContent"]["protocol_version"], "2025-11-25")
 
     def test_sessions_from_both_loops(self):
-        """HTTP-01 H15: a session is used from many connections, on whatever loop; modern calls run beside it."""
+        """HTTP-01 H15: a session is used from many connections, on any loop; 2026-07-28 calls run beside it."""
         s = self.session()
         stream = self.listening(s)
         held = []
@@ -587,7 +587,7 @@ class BothEras(ModernTest):
         self.nothing_runs()
 
     def test_many_clients_at_once(self):
-        """HTTP-01 H5: clients of both eras on many threads, each with several connections: everybody gets the own answers."""
+        """HTTP-01 H5: clients of both eras on many threads, each with several connections: each gets its own answers."""
         failures = []
 
         def guarded(work):
@@ -672,7 +672,7 @@ class Stopping(ModernTest):
         self.ends_well(self.server)
 
     def test_g5_new_work(self):
-        """G5: while running calls are waited for, new ones are answered 503, on connections that are open; nobody can connect anew."""
+        """G5: during the drain new calls on open connections are answered 503; new connections are refused."""
         with hc.HttpServer("--drain", "600s", "--threads", "1", command=("keel", "demo")) as server:
             m = Modern(server)
             with server.connect() as idle, server.connect() as busy, m.post(m.call(1, "sleep", {"ms": 1500}), on=busy) as e:
@@ -711,7 +711,7 @@ class Stopping(ModernTest):
             self.ends_well(server)
 
     def test_g5_short_drain(self):
-        """G5: what is not done when the drain ends is answered with an error."""
+        """G5: calls that are not done at the end of the drain are answered with an error."""
         with self.start("--drain", "100ms") as server, hc.Control(server) as control:
             m = Modern(server)
             with m.post(m.call(1, "park", {"key": "k"})) as e:
@@ -721,7 +721,7 @@ class Stopping(ModernTest):
             self.ends_well(server)
 
     def test_g5_clients_that_never_read(self):
-        """G5: a hundred clients that never read, with streams, calls and much unsent: the server ends within its bounds."""
+        """G5: a hundred clients that never read, with streams, calls and much unsent output: the server ends within its time limits."""
         s = self.session()
         for n in range(25):
             key = self.key()
@@ -744,7 +744,7 @@ class Stopping(ModernTest):
         self.stops()
 
     def test_g5_handlers_that_ignore_it(self):
-        """G5 F4: a handler that ignores its token is answered for and abandoned; the server ends."""
+        """G5 F4: a handler that ignores its stop token is answered with an error and abandoned; the server ends."""
         key = self.key()
         e = self.park(key, stubborn=True)
         self.server.signal(signal.SIGTERM)
@@ -752,14 +752,14 @@ class Stopping(ModernTest):
         self.ends_well(self.server)
 
     def test_g5_with_cleanup(self):
-        """G5 B15: cleanup that takes its time is waited for no longer than its grace; the call was answered before."""
+        """G5 B15: slow cleanup is awaited for the grace time only; the call was answered before."""
         e = self.park(self.key(), slow_cleanup=True)
         self.server.signal(signal.SIGTERM)
         self.is_shut_down(e, 1)
         self.ends_well(self.server)
 
     def test_g12_twice(self):
-        """G12: a second signal ends it at once, although the drain goes on."""
+        """G12: a second signal ends the server at once, during the drain."""
         with self.start("--drain", "600s") as server, hc.Control(server) as control:
             m = Modern(server)
             with m.post(m.call(1, "park", {"key": "k"})), m.post(m.listen(1, toolsListChanged=True)) as listen:

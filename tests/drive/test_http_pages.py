@@ -161,7 +161,7 @@ class EveryRevision(HttpTest):
         return call(ident, "echo", {"text": text})
 
     def test_http_15_a_port_alone(self):
-        """HTTP-15: without a host it is served to this machine alone."""
+        """HTTP-15: without a host the server binds to the loopback address only."""
         for version in EVERY_REVISION:
             with self.subTest(version), hc.HttpServer("--threads", "1", host="") as server:
                 self.assertEqual(server.host, "127.0.0.1")
@@ -181,7 +181,7 @@ class EveryRevision(HttpTest):
                         self.assertEqual((stream.status, stream.is_stream), (200, True))
 
     def test_http_16_who_is_it(self):
-        """HTTP-16: with `identify`, nobody comes in unknown."""
+        """HTTP-16: with `identify`, requests without authentication are refused."""
         with hc.HttpServer(settings={"identify": "1", "threads": "1"}) as server:
             for version in EVERY_REVISION:
                 with self.subTest(version):

@@ -116,7 +116,7 @@ class EventIds(ResumeTest):
 
     @in_each("2025-03-26", "2025-06-18")
     def test_no_empty_event_for_older_clients(self, version):
-        """LHTTP-20 H9: older clients would take the empty event for a broken message: they get none."""
+        """LHTTP-20 H9: older clients would take the empty event for an invalid message, so they get none."""
         s = self.session(version)
         with s.post(call(1, "speak", {"n": 1}, {"progressToken": 1})) as e:
             while (event := e.event()) is not None:
@@ -179,7 +179,7 @@ class DropAndResume(ResumeTest):
 
     @in_each()
     def test_h9_resumed_from_every_event_after_the_end(self, version):
-        """H9: a stream that has ended is replayed from any of its events, then ends; as often as one likes."""
+        """H9: a stream that has ended is replayed from any of its events, then ends; any number of times."""
         s = self.session(version)
         whole = Sequence(self)
         with s.post(call(1, "speak", {"n": STEPS, "text": "x"}, {"progressToken": 1})) as e:
@@ -244,7 +244,7 @@ class DropAndResume(ResumeTest):
 
     @in_each()
     def test_h9_stand_alone_stream(self, version):
-        """H9 LHTTP-06 H13: the stand-alone stream is resumed too: what changed meanwhile is told once."""
+        """H9 LHTTP-06 H13: the stand-alone stream is resumed too: missed changes are sent once."""
         s = self.session(version)
         for uri in ("subject://one", "subject://two"):
             s.ask(request(uri, "resources/subscribe", {"uri": uri}))
@@ -271,7 +271,7 @@ class DropAndResume(ResumeTest):
 
     @in_each()
     def test_lhttp_06_two_stand_alone_streams(self, version):
-        """LHTTP-06 LHTTP-04 H12: of two stand-alone streams each is resumed by itself: what the other has carried does not come again."""
+        """LHTTP-06 LHTTP-04 H12: of two stand-alone streams each is resumed by itself: events of the other are not repeated."""
         s = self.session(version)
         for uri in ("subject://one", "subject://two"):
             s.ask(request(uri, "resources/subscribe", {"uri": uri}))
@@ -297,7 +297,7 @@ class DropAndResume(ResumeTest):
 
     @in_each()
     def test_h9_dropped_at_every_byte(self, version):
-        """H9: the connection is lost after any byte of the stream; what was not read whole comes again, whole, and nothing else."""
+        """H9: the connection is lost after any byte of the stream; incomplete events are sent again, and nothing else."""
         s = self.session(version)
         with self.server.connect() as c:
             e = s.post(call("whole", "speak", {"n": 3, "text": "x"}, {"progressToken": 1}), on=c)
@@ -324,7 +324,7 @@ class DropAndResume(ResumeTest):
 
     @in_each()
     def test_h9_dropped_in_a_large_answer(self, version):
-        """H9 H6: the connection is lost in the middle of an answer of a MiB; it comes again whole."""
+        """H9 H6: the connection is lost in the middle of an answer of a MiB; it is sent again completely."""
         s = self.session(version)
         key = self.key()
         e = s.post(call(1, "park", {"key": key}, {"progressToken": 1}), receive_buffer=4096)
@@ -364,7 +364,7 @@ class DropAndResume(ResumeTest):
 
     @in_each()
     def test_b18_cancelled_while_away(self, version):
-        """B18 H9: a request that is cancelled while its connection is lost: whoever comes back finds the error, and the end."""
+        """B18 H9: a request that is cancelled while its connection is lost: a resume gets the error and the end."""
         s = self.session(version)
         key, e = self.begin(s, 5)
         self.control.emit(key, 1)
@@ -381,7 +381,7 @@ class DropAndResume(ResumeTest):
 
     @in_each("2025-06-18", LATEST)
     def test_h20_answered_while_away(self, version):
-        """H20 H9: the client answers a question after its stream dropped; what comes of it is in the replay."""
+        """H20 H9: the client answers a question after its stream dropped; the result is in the replay."""
         s = self.session(version, {"elicitation": {}})
         key = self.key()
         e = s.post(call(1, "ask", {"key": key}))
@@ -398,7 +398,7 @@ class DropAndResume(ResumeTest):
         self.is_text(got.messages()[1], "hello")
 
     def test_h9_question_while_away(self):
-        """H9 H20: a question that nobody has read comes with the replay, once, and its answer reaches the handler."""
+        """H9 H20: an unread question is in the replay, once, and its answer reaches the handler."""
         s = self.session(LATEST, {"elicitation": {}})
         key = self.key()
         e = s.post(call(1, "ask", {"key": key}))
@@ -420,7 +420,7 @@ class LettingGo(ResumeTest):
     """The server ends a connection whose stream goes on: a handler that takes long asks for it."""
 
     def test_h9_retry_comes_first(self):
-        """H9 LHTTP-21: before the connection ends `retry` says when to come back; everything else comes with the resumption."""
+        """H9 LHTTP-21: before the connection ends `retry` sets when to reconnect; everything else is sent after the resume."""
         s = self.session(LATEST)
         key, e = self.begin(s)
         got = Sequence(self)
@@ -439,7 +439,7 @@ class LettingGo(ResumeTest):
         self.assertEqual(got.numbers(), [1, 2, 3, 4, 5, "answer"])
 
     def test_h9_before_anything_was_said(self):
-        """H9 LHTTP-20 LHTTP-21: a call that has said nothing: its stream opens with an id to come back with, then lets go."""
+        """H9 LHTTP-20 LHTTP-21: the stream of a call without messages opens with an event id, then is released."""
         s = self.session(LATEST)
         key, e = self.begin(s)
         self.control.use("let_go", key=key, retry=1)
@@ -455,7 +455,7 @@ class LettingGo(ResumeTest):
 
     @in_each("2025-03-26", "2025-06-18")
     def test_older_clients_keep_their_stream(self, version):
-        """LHTTP-17 H9: older clients do not know to come back: their stream is not closed before the answer."""
+        """LHTTP-17 H9: older clients do not reconnect, so their stream is not closed before the answer."""
         s = self.session(version)
         key, e = self.begin(s)
         self.control.emit(key, 1)
@@ -554,7 +554,7 @@ class WhileItHappens(ResumeTest):
         self.assertEqual(got.numbers(), [1, "answer"])
 
     def test_h11_stand_alone(self):
-        """H11 LHTTP-04: the same with the stand-alone stream."""
+        """H11 LHTTP-04: a resume of the stand-alone stream replaces its old connection."""
         s = self.session()
         got = Sequence(self)
         old = self.listening(s)
@@ -626,7 +626,7 @@ class NotToBeResumed(ResumeTest):
 
     @in_each()
     def test_h16_j5_too_many_events(self, version):
-        """H16 J5: of a session's events the last 1000 are kept; what was evicted is answered 400, what is there is replayed."""
+        """H16 J5: of a session's events the last 1000 are kept; evicted ones are answered 400, stored ones are replayed."""
         s = self.session(version)
         key, e = self.begin(s)
         got = Sequence(self)
@@ -665,7 +665,7 @@ class NotToBeResumed(ResumeTest):
         self.is_text(again.messages()[-1], "x")
 
     def test_j5_memory(self):
-        """J5 H7: a call that speaks without end to nobody does not fill the memory."""
+        """J5 H7: endless messages of a call without a listener do not fill the memory."""
         s = self.session()
         key, e = self.begin(s)
         self.control.emit(key, 1)
@@ -726,7 +726,7 @@ class Age(ResumeTest):
 
     @in_each()
     def test_h16_j5_too_old(self, version):
-        """H16 J5: a stream that ended long ago is forgotten: 400; the session lives."""
+        """H16 J5: a stream that ended long ago cannot be resumed: 400; the session continues."""
         s = self.session(version)
         got = Sequence(self)
         with s.post(call(1, "speak", {"n": 2}, {"progressToken": 1})) as e:
@@ -744,7 +744,7 @@ class Age(ResumeTest):
         self.assertEqual(s.text(call(2, "echo", {"text": "alive"})), "alive")
 
     def test_h9_running_stream_stays(self):
-        """H9 J5: a stream whose call still runs is not forgotten, however long nobody listens."""
+        """H9 J5: a stream whose call still runs can be resumed, however long the client is disconnected."""
         s = self.session()
         key, e = self.begin(s, "running")
         got = Sequence(self)

@@ -42,7 +42,7 @@ class Opening(HttpTest):
         ]
 
     def test_h1_nothing_of_a_refused_request_is_kept(self):
-        """H1: whatever is refused leaves no session and no header of one; a thousand times leaves nothing."""
+        """H1: refused requests create no session and send no session header; a thousand of them leave nothing behind."""
         before = self.control.census()
         for name, data, statuses in self.refusals():
             with self.subTest(refused=name):
@@ -135,7 +135,7 @@ class Opening(HttpTest):
         self.assertEqual(s.ask(call(8, "who"))["result"]["structuredContent"]["protocol_version"], LATEST)
 
     def test_h18_a_slow_initialize(self):
-        """H18: clients that are slow in the middle of their initialize hold up nobody."""
+        """H18: clients that stall in the middle of initialize do not delay others."""
         slow = []
         for _ in range(3):
             s = self.session(opened=False)
@@ -164,7 +164,7 @@ class Opening(HttpTest):
         self.assertEqual(s.text(call(2, "echo", {"text": "early"})), "early")
 
     def test_e14_disconnect_in_the_middle_of_a_request(self):
-        """E14: the client goes away in the middle of a request, at every byte: nothing is created, nothing logged."""
+        """E14: the client disconnects after any byte of a request: nothing is created, nothing logged."""
         before = self.control.census()
         said = self.server.said()
         s = self.session(opened=False)
@@ -179,7 +179,7 @@ class Opening(HttpTest):
         self.still_serves()
 
     def test_e14_half_closed_in_the_middle(self):
-        """E14: half a body, then the end of what the client sends: the connection ends, nothing is created."""
+        """E14: a half-close after half a body closes the connection, and nothing is created."""
         before = self.control.census()
         data = self.session(opened=False).request_bytes(initialize(0, LATEST))
         for cut in (1, 10, data.index(b"\r\n\r\n") + 4, len(data) - 1):
@@ -211,7 +211,7 @@ class Identity(HttpTest):
 
     @in_each()
     def test_h2_session_id_unknown_or_ended(self, version):
-        """H2 LHTTP-10: unknown and ended sessions are answered 404, and nobody can tell one from the other."""
+        """H2 LHTTP-10: unknown and ended sessions are answered 404, with the same answer."""
         s = self.session(version)
         unknown = s.id[:-8] + ("A" * 8 if s.id[-8:] != "A" * 8 else "B" * 8)
         dead = self.session(version)
@@ -262,14 +262,14 @@ class Identity(HttpTest):
             self.assertLess(now["resident_bytes"] - before["resident_bytes"], 4 * MIB)
 
     def test_header_names_in_any_case(self):
-        """HDR-06: names of headers are compared without regard to case."""
+        """HDR-06: header names are case-insensitive."""
         s = self.session()
         e = s.post(call(1, "echo", {"text": "x"}), {"Mcp-Session-Id": None, "mCP-sESSION-iD": s.id})
         self.is_text(e.answer(1), "x")
 
     @in_each("2025-06-18", LATEST)
     def test_version_header(self, version):
-        """HDR-15 HDR-21: an unsupported MCP-Protocol-Version is answered 400; without one the session's revision holds."""
+        """HDR-15 HDR-21: an unsupported MCP-Protocol-Version is answered 400; without one the session's revision applies."""
         s = self.session(version)
         for wrong in ("1999-01-01", "x", "2025-13-99"):
             self.refused(s.post(call(1, "echo", {"text": "x"}), {"MCP-Protocol-Version": wrong}), 400)
@@ -300,7 +300,7 @@ class Ending(HttpTest):
 
     @in_each()
     def test_h3_delete_before_the_calls_said_anything(self, version):
-        """H3: calls that have said nothing yet: their POSTs complete, with 404 and an error or as a stream without an answer."""
+        """H3: the POSTs of calls without messages complete, with 404 and an error or as a stream without an answer."""
         s = self.session(version)
         keys = [self.key() for _ in range(3)]
         running = [self.parked(s, i, key) for i, key in enumerate(keys)]
@@ -413,7 +413,7 @@ class Cancelling(HttpTest):
 
     @in_each()
     def test_b18_before_the_call_said_anything(self, version):
-        """B18 H8: a call that has said nothing yet: its POST completes with one error answer, -32800."""
+        """B18 H8: the POST of a cancelled call without messages completes with one error answer, -32800."""
         s = self.session(version)
         key = self.key()
         e = self.parked(s, 5, key)
@@ -425,7 +425,7 @@ class Cancelling(HttpTest):
 
     @in_each()
     def test_b11_nothing_is_said_after_the_cancel(self, version):
-        """B11 B14 B18: what the handler says after the cancel is discarded, and so is the value it returns."""
+        """B11 B14 B18: messages of the handler after the cancel are discarded, and so is its result."""
         s = self.session(version)
         key = self.key()
         e = self.streaming(s, 5, key, stubborn=True)
@@ -462,7 +462,7 @@ class Cancelling(HttpTest):
         self.assertFalse(self.control.status(kb)["cancelled"])
 
     def test_b8_b9_cancels_that_mean_nothing(self):
-        """B8 B9: malformed cancels are accepted and ignored; the same cancel many times is one."""
+        """B8 B9: malformed cancels are accepted and ignored; repeated cancels have no further effect."""
         s = self.session()
         key = self.key()
         e = self.streaming(s, 1, key)
@@ -556,7 +556,7 @@ class Cancelling(HttpTest):
 class Streams(HttpTest):
     @in_each()
     def test_get_opens_a_stream(self, version):
-        """LHTTP-01 H19: GET gives an event stream; a comment comes at once, and buffering proxies are told not to."""
+        """LHTTP-01 H19: GET gives an event stream; a comment is sent at once, and X-Accel-Buffering disables proxy buffering."""
         s = self.session(version)
         g = self.listening(s)
         self.assertEqual(g.response.content_type, "text/event-stream")
@@ -580,7 +580,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_json_when_nothing_was_said(self, version):
-        """HTTP-08: a handler that says nothing before its answer is answered with plain JSON."""
+        """HTTP-08: a handler without messages before its answer is answered with plain JSON."""
         s = self.session(version)
         e = s.post(call(1, "echo", {"text": "x"}))
         self.assertEqual(e.response.content_type, "application/json")
@@ -588,7 +588,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_h12_newest_stream_receives(self, version):
-        """H12 LHTTP-04: of six stand-alone streams the newest receives, one copy; four older ones stay open, the oldest is closed."""
+        """H12 LHTTP-04: of six stand-alone streams only the newest gets messages; four older ones stay open, the oldest is closed."""
         s = self.session(version)
         streams = [self.listening(s) for _ in range(6)]
         self.control.use("add_tool", name=self.key("extra"))
@@ -604,7 +604,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_h12_newest_that_is_left(self, version):
-        """H12: when the newest stream is gone the newest of those that are left receives."""
+        """H12: when the newest stream is closed, the newest remaining one gets the messages."""
         s = self.session(version)
         older, newest = self.listening(s), self.listening(s)
         sockets = self.server.sockets()
@@ -615,7 +615,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_h13_no_stream(self, version):
-        """H13: a message with no stream to carry it: whoever sends it sees success, and the session lives."""
+        """H13: sending a message without an open stream succeeds, and the session continues."""
         s = self.session(version)
         self.assertEqual(s.ask(request(1, "resources/subscribe", {"uri": "subject://one"}))["result"], {})
         self.assertEqual(self.control.use("touch", uri="subject://one"), "touched")
@@ -624,7 +624,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_h15_each_message_on_its_own_stream(self, version):
-        """H15 LHTTP-03 LHTTP-04 LHTTP-16 HTTP-09: what a call says travels on its stream, everything else on the stand-alone one, once."""
+        """H15 LHTTP-03 LHTTP-04 LHTTP-16 HTTP-09: messages of a call are sent on its stream, all others on the stand-alone one, once."""
         s = self.session(version)
         self.assertEqual(s.ask(request("sub", "resources/subscribe", {"uri": "subject://one"}))["result"], {})
         g = self.listening(s)
@@ -647,7 +647,7 @@ class Streams(HttpTest):
 
     @in_each()
     def test_h15_questions_on_the_stream_of_their_call(self, version):
-        """H15 LHTTP-16: what a handler asks the client travels on the stream of its call, not on the stand-alone one."""
+        """H15 LHTTP-16: requests of a handler to the client are sent on the stream of its call, not on the stand-alone one."""
         s = self.session(version, {"roots": {}})
         g = self.listening(s)
         key = self.key()
@@ -691,7 +691,7 @@ class Streams(HttpTest):
 
 class Neighbours(HttpTest):
     def test_h5_chaos_next_door(self):
-        """H5: whatever goes wrong in one session, the answers of another are intact."""
+        """H5: errors in one session do not affect the answers of another."""
         victim = self.session()
         stop = threading.Event()
         problems = []
@@ -735,7 +735,7 @@ class Neighbours(HttpTest):
         self.nothing_runs()
 
     def test_j2_one_slow_stream(self):
-        """J2 H5: a stream that is not read holds up neither other streams of its session nor other sessions."""
+        """J2 H5: a stream that is not read delays neither other streams of its session nor other sessions."""
         s = self.session()
         key = self.key()
         deaf = self.enterContext(s.post(call(1, "park", {"key": key}, {"progressToken": 1}), receive_buffer=2048))
@@ -761,7 +761,7 @@ class JsonOnly(HttpTest):
 
     @in_each()
     def test_answers(self, version):
-        """HTTP-08: the answer is JSON although the handler said something before it."""
+        """HTTP-08: the answer is JSON although the handler sent messages before it."""
         s = self.session(version)
         e = s.post(call(1, "speak", {"n": 3, "text": "x"}, {"progressToken": 1}))
         self.assertEqual(e.response.content_type, "application/json")
@@ -815,7 +815,7 @@ class JsonOnly(HttpTest):
         self.assertEqual(s.text(call(1, "echo", {"text": "alive"})), "alive")
 
     def test_f10_json(self):
-        """F10: a question where only JSON is answered fails at once, in both eras' way."""
+        """F10: with JSON-only answers, asking a legacy client fails at once; in 2026-07-28 it is an answer."""
         s = self.session(capabilities={"elicitation": {}, "roots": {}, "sampling": {}})
         for what in ("elicit", "sample", "roots"):
             key = self.key()
@@ -850,7 +850,7 @@ class EventsOnly(HttpTest):
 
     @in_each()
     def test_b18_events(self, version):
-        """B18: a request that has said nothing is cancelled: its stream ends with the error if it has had an event id, else without."""
+        """B18: the stream of a cancelled request ends with the error if it has sent an event id, otherwise without."""
         s = self.session(version)
         key = self.key()
         e = self.parked(s, 5, key)
@@ -883,7 +883,7 @@ class Stateless(HttpTest):
             self.refused(e, 405)
 
     def test_version_header(self):
-        """HDR-21 HDR-15: the header tells the revision; without one 2025-03-26 is assumed; an unknown one is answered 400."""
+        """HDR-21 HDR-15: the header sets the revision; without one 2025-03-26 is assumed; an unknown one is answered 400."""
         s = self.session("2025-03-26", opened=False)
         s.check.session, s.check.server_capabilities = "2025-03-26", {}
         e = s.post(call(1, "who"))
@@ -896,7 +896,7 @@ class Stateless(HttpTest):
         self.refused(s.post(call(2, "who"), {"MCP-Protocol-Version": "1900-01-01"}), 400)
 
     def test_f10_stateless(self):
-        """F10: without sessions there is nobody to ask: it fails at once, in both eras."""
+        """F10: without sessions, asking a client that has declared nothing fails at once, in all revisions."""
         s = self.session(capabilities={"elicitation": {}, "roots": {}})
         for what in ("elicit", "roots"):
             key = self.key()
@@ -925,7 +925,7 @@ class Stateless(HttpTest):
         self.assertEqual(s.text(call(1, "echo", {"text": "alive"})), "alive")
 
     def test_b19_stateless(self):
-        """B19: a cancel without a session is accepted, and touches nobody."""
+        """B19: a cancel without a session is accepted and ignored."""
         s = self.session()
         key = self.key()
         e = self.streaming(s, 5, key)
@@ -979,7 +979,7 @@ class Credentials(HttpTest):
 
     @in_each()
     def test_h2_session_of_another(self, version):
-        """H2 LHTTP-13: a session is its owner's alone: others get 404, as for one that does not exist; nobody gets 401."""
+        """H2 LHTTP-13: a session can be used only by its owner: others get 404, as for an unknown session, not 401."""
         alice = self.session(version, credential="alice")
         self.assertIn("alice", alice.text(call(1, "who")))
         bob = Session(self.server, version, credential="bob", opened=False)
@@ -996,7 +996,7 @@ class Credentials(HttpTest):
         self.assertEqual(alice.text(call(3, "echo", {"text": "alive"})), "alive")
 
     def test_h2_streams_of_another(self):
-        """H2 H16: the streams of a session cannot be taken up by others, although they know its id and those of events."""
+        """H2 H16: the streams of a session cannot be resumed by others, even with its id and event ids."""
         alice = self.session(credential="alice")
         key = self.key()
         e = self.streaming(alice, 1, key)
@@ -1023,7 +1023,7 @@ class Expiry(HttpTest):
 
     @in_each()
     def test_h14_idle_session(self, version):
-        """H14 H2 H4: a session that nobody uses expires, and is answered 404 from then on."""
+        """H14 H2 H4: an idle session expires, and is answered 404 from then on."""
         s = self.session(version)
         kp.until(lambda: self.sessions() == 0, "the session to expire")
         self.refused(s.post(call(1, "echo", {"text": "x"})), 404)
@@ -1043,7 +1043,7 @@ class Expiry(HttpTest):
         self.refused(s.post(call(2, "echo", {"text": "x"})), 404)
 
     def test_h14_call_without_connection(self):
-        """H14 H6: nor does it when the connection of that call is gone."""
+        """H14 H6: a session with a running call does not expire, even if the connection of the call is closed."""
         s = self.session()
         key = self.key()
         e = self.streaming(s, 1, key)
@@ -1056,7 +1056,7 @@ class Expiry(HttpTest):
             self.is_text(r.answer(1), "still here")
 
     def test_h14_open_stream(self):
-        """H14: nor a session with an open stream; when the stream has gone, it does."""
+        """H14: a session with an open stream does not expire; when the stream is closed, it does."""
         s = self.session()
         g = self.listening(s)
         for _ in range(3):
@@ -1073,7 +1073,7 @@ class KeepAlive(HttpTest):
 
     @in_each()
     def test_h19_quiet_streams(self, version):
-        """H19: a stream on which nothing is said carries comments again and again, on GET and on POST."""
+        """H19: an idle stream carries keep-alive comments, on GET and on POST."""
         s = self.session(version)
         g = self.listening(s)
         key = self.key()
@@ -1129,7 +1129,7 @@ class OldTransport(HttpTest):
         self.is_text(self.next(stream), "0")
 
     def test_two_clients(self):
-        """LHTTP-14 LHTTP-04 B19: each client has its own endpoint; what one posts is not answered to the other."""
+        """LHTTP-14 LHTTP-04 B19: each client has its own endpoint and gets only its own answers."""
         (a, sa, wa), (b, sb, wb) = self.open(), self.open()
         self.assertNotEqual(wa, wb)
         for client, stream, where in ((a, sa, wa), (b, sb, wb)):
@@ -1141,7 +1141,7 @@ class OldTransport(HttpTest):
         self.is_text(self.next(sb), "b")
 
     def test_the_end_of_the_stream_is_the_end_of_the_client(self):
-        """LHTTP-14 C5: there is no way back to a stream of this transport: its calls are cancelled with it."""
+        """LHTTP-14 C5: a stream of this transport cannot be resumed: its calls are cancelled with it."""
         client, stream, where = self.open()
         self.tell(client, where, initialize(0, "2024-11-05"))
         self.next(stream)
@@ -1162,7 +1162,7 @@ class OldTransport(HttpTest):
 
 class Beside(HttpTest):
     def test_old_transport_is_off(self):
-        """LHTTP-14: unless it is asked for, the transport of 2024-11-05 is not there."""
+        """LHTTP-14: the transport of 2024-11-05 is off by default."""
         client = hc.Client(self.server)
         self.refused(client.bare("GET", {"Accept": "text/event-stream"}, path="/sse"), 404)
         self.refused(client.post(initialize(0, "2024-11-05"), path="/messages"), 404)

@@ -56,7 +56,7 @@ def over_both(*more):
 class OverBoth(SocketTest):
     @over_both()
     def test_a_conversation(self, s, connect):
-        """Both eras, each on a connection of its own; the end of one is not the end of the server."""
+        """Clients of all revisions use separate connections; the end of one does not end the server."""
         with connect() as w:
             w.open()
             self.is_text(w.ask(call(1, "echo", {"text": "x" * 500_000})), "x" * 500_000)
@@ -80,7 +80,7 @@ class OverBoth(SocketTest):
 
     @over_both()
     def test_h5_clients_do_not_notice_each_other(self, s, connect):
-        """H5: one client sends rubbish, one hangs up in the middle, one never reads; the fourth is served."""
+        """H5: one client sends invalid input, one disconnects, one never reads; the fourth is served."""
         with connect() as good, connect() as rubbish, connect(read=False) as deaf:
             good.open()
             rubbish.send_raw(b"\xff\xfe{[\n" * 1000)
@@ -111,7 +111,7 @@ class OverBoth(SocketTest):
 
     @over_both()
     def test_c5_reset(self, s, connect):
-        """C5: a connection is reset (TCP RST) while a handler runs; the server goes on and forgets it."""
+        """C5: a connection is reset (TCP RST) while a handler runs; the server continues and frees it."""
         with connect() as keeper:
             keeper.open()
             before = s.descriptors()
@@ -181,7 +181,7 @@ class OverBoth(SocketTest):
 
 class UnixSocket(SocketTest):
     def test_the_file_is_ours_alone_and_goes_away(self):
-        """The socket can be used by its owner alone, and its file is gone after the end."""
+        """Only its owner can use the socket, and its file is removed at the end."""
         with Server("--unix", self.path(), stdin=subprocess.DEVNULL) as s:
             self.announced(s)
             mode = os.stat(self.path()).st_mode
@@ -191,7 +191,7 @@ class UnixSocket(SocketTest):
         self.assertFalse(os.path.exists(self.path()))
 
     def test_a_file_left_by_a_dead_server(self):
-        """A socket file that nobody listens on any more is taken over."""
+        """A stale socket file is replaced."""
         with Server("--unix", self.path(), stdin=subprocess.DEVNULL) as s:
             self.announced(s)
             s.kill()
@@ -204,7 +204,7 @@ class UnixSocket(SocketTest):
             self.stops(s)
 
     def test_an_address_in_use(self):
-        """A path on which another server lives, or that is something else: told plainly, exit 1, nothing is harmed."""
+        """A path that another server uses, or that is not a socket: an error message, exit 1, nothing is changed."""
         with Server("--unix", self.path(), stdin=subprocess.DEVNULL) as s:
             self.announced(s)
             with Server("--unix", self.path(), stdin=subprocess.DEVNULL) as second:
@@ -225,7 +225,7 @@ class UnixSocket(SocketTest):
 
 class Tcp(kp.DriveTest):
     def test_an_address_in_use(self):
-        """A port that is taken: told plainly, exit 1."""
+        """A port in use: an error message, exit 1."""
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             with Server("--tcp", f"127.0.0.1:{port}", stdin=subprocess.DEVNULL) as s:
@@ -233,7 +233,7 @@ class Tcp(kp.DriveTest):
                 self.assertIn(str(port), s.said())
 
     def test_an_address_that_is_none(self):
-        """An address that cannot be: told plainly, exit 1 or 2."""
+        """An invalid address: an error message, exit 1 or 2."""
         for address in ("127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000", ":", "", "256.0.0.1:1"):
             with self.subTest(address=address), Server("--tcp", address, stdin=subprocess.DEVNULL) as s:
                 self.assertIn(s.exit_status(), (1, 2))
@@ -242,7 +242,7 @@ class Tcp(kp.DriveTest):
 
 class BesideStdio(SocketTest):
     def test_c13_the_program_ends_with_the_client_that_started_it(self):
-        """Served on both: end of standard input ends the program, and the socket's client hears of it."""
+        """With --stdio and a socket, the end of standard input ends the program and closes the socket's connections."""
         with Server("--stdio", "--unix", self.path()) as s:
             self.announced(s)
             with kp.SocketWire(kp.connect(self.path())) as w:

@@ -37,19 +37,19 @@ class Files(kp.DriveTest):
         self.assertEqual([m["params"]["progress"] for m in messages if "method" in m], list(range(1, 11)))
 
     def test_c1_input_from_a_file(self):
-        """C1: whoever pipes a file in gets every answer, however long the handlers take."""
+        """C1: input from a file gets every answer, however long the handlers take."""
         with file_of(lines(CONVERSATION)) as f, Server(stdin=f) as s:
             self.is_whole_conversation(s.rest())
             self.ends_well(s)
 
     def test_c1_input_from_a_file_without_last_newline(self):
-        """C10: also when the last line has no newline."""
+        """C10: input from a file gets every answer even if the last line has no newline."""
         with file_of(lines(CONVERSATION).rstrip(b"\n")) as f, Server(stdin=f) as s:
             self.is_whole_conversation(s.rest())
             self.ends_well(s)
 
     def test_c1_drain_given_with_a_file(self):
-        """C1: a drain that was asked for holds for a file as well."""
+        """C1: --drain applies to input from a file too."""
         with file_of(lines([kp.initialize(0), call(1, "sleep", {"ms": HOUR})])) as f, \
                 Server("--stdio", "--drain", "0", stdin=f) as s:
             rest = s.rest()
@@ -113,7 +113,7 @@ class Files(kp.DriveTest):
             self.ends_well(s)
 
     def test_c6_a_full_device(self):
-        """C6: writing fails for good: the process ends and does not crash."""
+        """C6: a permanent write error ends the process without a crash."""
         with open("/dev/full", "wb") as full, Server(stdout=full) as s:
             s.send(*CONVERSATION)
             self.assertIn(s.exit_status(), (0, 1))
@@ -142,7 +142,7 @@ class Files(kp.DriveTest):
 
 class StandardError(kp.DriveTest):
     def test_j6_nobody_reads_it(self):
-        """J6: a host that never reads our standard error cannot stop the server: what finds no room is left out."""
+        """J6: a host that never reads standard error does not block the server: lines are dropped."""
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         for size in (4096, 1):
@@ -163,7 +163,7 @@ class StandardError(kp.DriveTest):
         os.close(writing)
 
     def test_j6_nobody_is_there_to_read_it(self):
-        """J6, C8: a standard error whose reader has gone is no reason to die."""
+        """J6, C8: a closed reader of standard error does not end the server."""
         reading, writing = os.pipe()
         os.close(reading)
         with Server(stderr=writing) as s:
@@ -208,7 +208,7 @@ class Sockets(kp.DriveTest):
             w.reader.thread.join()
 
     def test_c7_hang_up_of_a_socket(self):
-        """C5, C7: the socket is closed altogether while a handler runs."""
+        """C5, C7: the socket is closed in both directions while a handler runs."""
         ours, theirs = socket.socketpair()
         with Server(stdin=theirs, stdout=theirs) as s:
             theirs.close()
@@ -219,7 +219,7 @@ class Sockets(kp.DriveTest):
             self.ends_well(s)
 
     def test_flags_are_left_as_they_were(self):
-        """What we share with others is blocking again, or as it was, after the server has ended."""
+        """Shared descriptors have their original blocking mode after the server has ended."""
         ours, theirs = socket.socketpair()
         with theirs, Server(stdin=theirs, stdout=theirs) as s, kp.SocketWire(ours) as w:
             before = fcntl.fcntl(theirs, fcntl.F_GETFL)

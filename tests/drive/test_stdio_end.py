@@ -92,7 +92,7 @@ class EndOfInput(kp.DriveTest):
             self.leaves(s)
 
     def test_c10_a_whole_message_without_newline(self):
-        """C10: what stands after the last newline is served when it is a whole message."""
+        """C10: text after the last newline is served if it is a complete message."""
         with Server() as s:
             s.open()
             s.send_raw(line(call(7, "echo", {"text": "last words"})).rstrip(b"\n"))
@@ -103,7 +103,7 @@ class EndOfInput(kp.DriveTest):
             self.ends_well(s)
 
     def test_c10_half_a_message(self):
-        """C10: half a message at the end is discarded in silence, wherever it breaks off."""
+        """C10: a truncated message at the end is discarded without an answer."""
         whole = line(request(7, "ping")).rstrip(b"\n")
         for cut in range(1, len(whole), 7):
             with self.subTest(cut=cut), Server() as s:
@@ -111,7 +111,7 @@ class EndOfInput(kp.DriveTest):
                 self.leaves(s)
 
     def test_c1_drain_lets_handlers_finish(self):
-        """C1 (3): with --drain the handlers may still answer; when the last one has, the drain is over."""
+        """C1 (3): with --drain the handlers may still answer; the drain ends with the last answer."""
         with Server("--stdio", "--drain", "1h") as s:
             s.open()
             s.send(call(1, "sleep", {"ms": 100}), call(2, "sleep", {"ms": 1}))
@@ -123,7 +123,7 @@ class EndOfInput(kp.DriveTest):
             self.ends_well(s)
 
     def test_c1_a_drain_has_an_end(self):
-        """C1 (3), (4): who is not done when the drain is over is told."""
+        """C1 (3), (4): requests that are not done at the end of the drain are answered with an error."""
         with Server("--stdio", "--drain", "1ms") as s:
             s.open()
             s.send(call(1, "sleep", {"ms": HOUR}))
@@ -146,7 +146,7 @@ class EndOfInput(kp.DriveTest):
             self.ends_well(s)
 
     def test_g2_a_client_that_never_reads_cannot_keep_the_process(self):
-        """G2: answers that nobody takes after the end of input hold the process for `final_write`, not for ever."""
+        """G2: unread answers after the end of input delay the exit by `final_write` at most."""
         with Server(read=False) as s:
             s.send(kp.initialize(), *(call(i, "echo", {"text": "x" * 1000}) for i in range(1000)))
             s.end_input()
@@ -163,7 +163,7 @@ class HangUp(kp.DriveTest):
             self.ends_well(s)
 
     def test_c7_when_idle(self):
-        """C7: the same with nothing running."""
+        """C7: the client closes its reading end while nothing runs: the process exits."""
         with Server(read=False) as s:
             s.hang_up_output()
             self.ends_well(s)
@@ -187,7 +187,7 @@ class HangUp(kp.DriveTest):
             self.ends_well(s)
 
     def test_c6_a_drain_ends_at_once(self):
-        """C1 with C7: nobody is left to answer to, so no drain is waited for."""
+        """C1 with C7: without a reader there is no drain."""
         with Server("--stdio", "--drain", "1h", read=False) as s:
             s.send(kp.initialize(), call(1, "sleep", {"ms": HOUR}))
             s.until_read()
@@ -231,15 +231,15 @@ class Signals(kp.DriveTest):
             self.ends_well(s)
 
     def test_g12_sigterm(self):
-        """G12: SIGTERM ends the server in order: running calls are answered -32603, exit 0, though input is open."""
+        """G12: SIGTERM shuts the server down gracefully: running calls are answered -32603, exit 0, though input is open."""
         self.stops_gracefully(signal.SIGTERM)
 
     def test_g12_sigint(self):
-        """G12: SIGINT does the same."""
+        """G12: SIGINT shuts the server down gracefully."""
         self.stops_gracefully(signal.SIGINT)
 
     def test_g12_sigterm_when_idle(self):
-        """G12: SIGTERM with nothing running."""
+        """G12: SIGTERM ends an idle server."""
         with Server() as s:
             s.ping()
             s.signal(signal.SIGTERM)
@@ -270,7 +270,7 @@ class Signals(kp.DriveTest):
         self.ends_at_once(signal.SIGINT, signal.SIGINT)
 
     def test_g12_sigint_then_sigterm(self):
-        """G12: the two count together."""
+        """G12: SIGTERM and SIGINT count together."""
         self.ends_at_once(signal.SIGINT, signal.SIGTERM)
 
     def test_g12_drain_after_sigterm(self):
@@ -347,11 +347,11 @@ class ParentDies(kp.DriveTest):
         self.assertEqual(os.waitstatus_to_exitcode(status), 0)
 
     def test_g13_idle(self):
-        """G13: the parent is killed with SIGKILL: the server sees the end of its input and leaves."""
+        """G13: the parent is killed with SIGKILL: the server sees the end of its input and exits."""
         self.killed_parent(kp.initialize(), request(1, "ping"), kp.notification("notifications/initialized"))
 
     def test_g13_with_a_handler_running(self):
-        """G13: the same while a handler runs."""
+        """G13: the parent is killed while a handler runs: the server exits."""
         self.killed_parent(kp.initialize(), call(1, "sleep", {"ms": HOUR}), request(2, "ping"))
 
     def test_g10_a_sibling_keeps_nothing_open(self):

@@ -96,7 +96,7 @@ class BadInput(kp.DriveTest):
             self.leaves(s)
 
     def test_e3_a_long_line_without_id(self):
-        """E3: without an id at its beginning the error is anonymous."""
+        """E3: without an id at its beginning the error has no id."""
         with Server() as s:
             s.open()
             before = len(s.seen)
@@ -130,7 +130,7 @@ class BadInput(kp.DriveTest):
             self.leaves(s)
 
     def test_e4_not_an_object(self):
-        """E4: a number, a string, null, true."""
+        """E4: a number, a string, null and true are refused."""
         for bad in (b"1\n", b'"ping"\n', b"null\n", b"true\n"):
             with self.subTest(bad=bad):
                 self.is_refused(bad, -32600)
@@ -156,7 +156,7 @@ class BadInput(kp.DriveTest):
                 self.is_refused(f'{{"jsonrpc":"2.0","id":{bad},"method":"ping"}}\n'.encode(), -32600)
 
     def test_e8_unknown_method(self):
-        """E8: -32601."""
+        """E8: an unknown method is answered -32601."""
         self.is_refused(line(request(4, "no/such/method", {})), -32601, 4)
 
     def test_e10_wrong_parameters(self):
@@ -189,7 +189,7 @@ class BadInput(kp.DriveTest):
         ]))
 
     def test_d9_responses_get_no_reply(self):
-        """D9, D11, E0: responses nobody asked for, of any shape, are never answered."""
+        """D9, D11, E0: unexpected responses, of any shape, are never answered."""
         self.is_ignored(lines([
             {"jsonrpc": "2.0", "id": 99, "result": {}}, {"jsonrpc": "2.0", "id": "x", "result": 5},
             {"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": "x"}},

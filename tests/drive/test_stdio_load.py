@@ -80,7 +80,7 @@ class Cancelling(kp.DriveTest):
             self.leaves(s)
 
     def test_b8_the_same_cancel_1000_times(self):
-        """B8: as once."""
+        """B8: a repeated cancel has the effect of one."""
         with Server() as s:
             s.open()
             s.send(call(1, "sleep", {"ms": HOUR}), call(2, "sleep", {"ms": HOUR}))
@@ -236,7 +236,7 @@ class SlowReader(kp.DriveTest):
             self.leaves(s)
 
     def test_c7_hang_up_of_a_reader_that_stopped_reading(self):
-        """C7, J1: the client vanishes while the server holds back: it is noticed, and the process exits."""
+        """C7, J1: a client that disconnects during backpressure is detected, and the process exits."""
         with Server(read=False) as s:
             s.send(kp.initialize("open"))
             data = lines(call(i, "echo", {"text": "x" * 1000}) for i in range(20_000))

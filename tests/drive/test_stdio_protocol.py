@@ -76,7 +76,7 @@ class Handshake(kp.DriveTest):
 
 class Modern(kp.DriveTest):
     def test_discover_list_call(self):
-        """2026-07-28: no handshake; each result says that it is complete, and lists say how long they keep."""
+        """2026-07-28: no handshake; each result is marked complete, and lists have a ttl."""
         with Server() as s:
             found = s.ask(request(0, "server/discover", {"_meta": MODERN_META}))["result"]
             self.assertEqual(found["resultType"], "complete")
@@ -92,7 +92,7 @@ class Modern(kp.DriveTest):
             self.leaves(s)
 
     def test_the_first_request_may_be_any(self):
-        """2026-07-28: a call without a word before it."""
+        """2026-07-28: a call as the first message."""
         with Server() as s:
             self.is_text(s.ask(modern_call(0, "echo", {"text": "hello"})), "hello")
             self.leaves(s)
@@ -114,7 +114,7 @@ class Modern(kp.DriveTest):
             self.leaves(s)
 
     def test_i15_probe_then_initialize(self):
-        """I15: server/discover decides nothing: initialize works after it."""
+        """I15: initialize works after server/discover."""
         with Server() as s:
             self.assertIn("result", s.ask(request("probe", "server/discover", {"_meta": MODERN_META})))
             self.assertEqual(s.open()["result"]["protocolVersion"], "2025-11-25")
@@ -122,7 +122,7 @@ class Modern(kp.DriveTest):
             self.leaves(s)
 
     def test_i15_probe_then_modern(self):
-        """I15: and so does a modern request after it."""
+        """I15: a 2026-07-28 request works after server/discover."""
         with Server() as s:
             self.assertIn("result", s.ask(request("probe", "server/discover", {"_meta": MODERN_META})))
             self.is_text(s.ask(modern_call(1, "echo", {"text": "x"})), "x")
@@ -145,7 +145,7 @@ class Modern(kp.DriveTest):
             self.leaves(s)
 
     def test_f10_no_requests_to_the_client(self):
-        """F10, I6: where nothing can be delivered, a handler that asks fails at once; nothing of it is on the wire."""
+        """F10, I6: a handler that asks fails at once if no request can be delivered; nothing is sent."""
         with Server() as s:
             self.assertTrue(s.ask(modern_call(1, "ask_roots"))["result"]["isError"])
             self.assertEqual(len(s.seen), 1)
@@ -327,7 +327,7 @@ class Calls(kp.DriveTest):
             self.leaves(s)
 
     def test_f1_f2_failures(self):
-        """F1, F2: a tool's own failure is a result; a protocol error is passed on; an exception's text goes to the log only."""
+        """F1, F2: a tool's own failure is a result; a protocol error is passed on; an exception's text is not sent."""
         with Server() as s:
             s.open()
             self.assertTrue(s.ask(call(1, "fail", {"kind": "tool"}))["result"]["isError"])

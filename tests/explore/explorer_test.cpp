@@ -85,7 +85,7 @@ TEST_CASE("A1 A9 B1 B4 B8 B12 C11 C12 D1 D6 F4: every planted bug is found") {
     }
 }
 
-TEST_CASE("a failure is told in as few steps as show it") {
+TEST_CASE("a failure is reported with a minimal sequence of steps") {
     with_bug now(planted::answer_after_cancel);
     tally t;
     search_random({.name = "server"}, 60, 1000, {.seed = 3}, t);

@@ -64,13 +64,13 @@ TEST_CASE(
 
 TEST_CASE("A7 A8 A9: an id that is used again in every ordering") { explore(reused_ids()); }
 
-TEST_CASE("A1 B12 C2 D1 D4 D6 D7 D8 D12 D17: requests of our own in every ordering") { explore(asking()); }
+TEST_CASE("A1 B12 C2 D1 D4 D6 D7 D8 D12 D17: outgoing requests in every ordering") { explore(asking()); }
 
 TEST_CASE("A1 B15 C1 C2 C5 C6 C9 C11 C12 D1 D3 F4 F6 F7 G1 G2: the end of a connection in every ordering") {
     explore(ending());
 }
 
-TEST_CASE("J1 B4: a queue without room in every ordering") { explore(under_pressure()); }
+TEST_CASE("J1 B4: a full queue in every ordering") { explore(under_pressure()); }
 
 TEST_CASE("A1 B4 C1: batches in every ordering") { explore(batches()); }
 

@@ -16,7 +16,7 @@ std::string batch_of(std::initializer_list<std::string> messages) {
 
 }  // namespace
 
-TEST_CASE("A1, E5: a batch whose members say nothing else is answered by one array") {
+TEST_CASE("A1, E5: a batch without other messages is answered with one JSON array") {
     web w;
     http_session s = w.open_session("2025-03-26");
     web_client& c = w.connect(s);
@@ -27,7 +27,7 @@ TEST_CASE("A1, E5: a batch whose members say nothing else is answered by one arr
     CHECK(!c.last().stream);
 }
 
-TEST_CASE("A1: what was answered before a batch became a stream is on the stream") {
+TEST_CASE("A1: answers of a batch that precede the switch to a stream are sent on the stream") {
     web w;
     http_session s = w.open_session("2025-03-26");
     web_client& c = w.connect(s);
@@ -47,7 +47,7 @@ TEST_CASE("A1: what was answered before a batch became a stream is on the stream
     CHECK(answers == 2);
 }
 
-TEST_CASE("A7: the same id twice in a batch is refused as a whole") {
+TEST_CASE("A7: a batch with a duplicate id is refused as a whole") {
     web w;
     http_session s = w.open_session("2025-03-26");
     web_client& c = w.connect(s);

@@ -33,7 +33,7 @@ web_settings json_only() {
 
 }  // namespace
 
-TEST_CASE("E14: of a request that was cut off nothing is kept") {
+TEST_CASE("E14: a truncated request leaves nothing behind") {
     web w;
     http_session s = w.open_session();
     std::size_t came = w.handlers.came();
@@ -59,7 +59,7 @@ TEST_CASE("E14: of a request that was cut off nothing is kept") {
     CHECK(!w.logged("warning"));
 }
 
-TEST_CASE("I2, HTTP-11: a modern call is cancelled when its client closes the stream, at any point") {
+TEST_CASE("I2, HTTP-11: a 2026-07-28 call is cancelled when its client closes the stream, at any point") {
     web w;
     web_client& bystander = w.connect();
     bystander.send(modern_call("1", "hold", at_place("bystander")));
@@ -92,7 +92,7 @@ TEST_CASE("I2, HTTP-11: a modern call is cancelled when its client closes the st
     CHECK(bystander.said() == "held bystander");
 }
 
-TEST_CASE("I3: so is one whose answer would have been JSON") {
+TEST_CASE("I3: closing the connection cancels a 2026-07-28 call that would be answered as JSON") {
     for (bool only_json : {false, true}) {
         web w(only_json ? json_only() : web_settings());
         for (way how : all_ways) {
@@ -112,7 +112,7 @@ TEST_CASE("I3: so is one whose answer would have been JSON") {
     }
 }
 
-TEST_CASE("I2, B15: what a cancelled modern handler does to tidy up is waited for, within its grace") {
+TEST_CASE("I2, B15: the cleanup of a cancelled 2026-07-28 handler is awaited, within the grace time") {
     web w;
     web_client& c = w.connect();
     c.send(modern_call("1", "tidy", at_place("a")));
@@ -136,7 +136,7 @@ TEST_CASE("I2, B15: what a cancelled modern handler does to tidy up is waited fo
     CHECK(next.said() == "served as before");
 }
 
-TEST_CASE("I11: a listen is over in the turn in which its connection breaks") {
+TEST_CASE("I11: a listen ends in the turn in which its connection breaks") {
     for (way how : all_ways) {
         web w;
         web_client& c = w.connect();
@@ -154,7 +154,7 @@ TEST_CASE("I11: a listen is over in the turn in which its connection breaks") {
     }
 }
 
-TEST_CASE("C6, I2: writing fails after every byte of a modern answer") {
+TEST_CASE("C6, I2: a write error after any byte of a 2026-07-28 answer is handled") {
     for (std::string tool : {"talk", "hold"}) {  // a stream, and JSON
         web w;
         web_client& dry = w.connect();
@@ -184,7 +184,7 @@ TEST_CASE("C6, I2: writing fails after every byte of a modern answer") {
     }
 }
 
-TEST_CASE("C6, H6, H7: writing fails after every byte of an answer to an older client") {
+TEST_CASE("C6, H6, H7: a write error after any byte of a legacy answer is handled") {
     for (std::string tool : {"talk", "hold"}) {
         web_settings how;
         how.http.limits.max_events = 0;  // resume_test has the other case
@@ -214,7 +214,7 @@ TEST_CASE("C6, H6, H7: writing fails after every byte of an answer to an older c
     }
 }
 
-TEST_CASE("H6: a call of an older client goes on when its connection breaks, at any point") {
+TEST_CASE("H6: a legacy call continues when its connection breaks, at any point") {
     web w;
     std::size_t n = 0;
     for (way how : all_ways) {
@@ -254,8 +254,7 @@ TEST_CASE("H6: a call of an older client goes on when its connection breaks, at 
     }
 }
 
-TEST_CASE(
-    "C1, I4: an older client that half-closes behind several requests gets all answers, however slowly it reads") {
+TEST_CASE("C1, I4: a legacy client that half-closes after several requests gets all answers, however slowly it reads") {
     web w;
     http_session s = w.open_session();
     for (std::size_t room : {std::size_t(0), std::size_t(10), std::size_t(400)}) {

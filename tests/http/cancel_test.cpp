@@ -61,7 +61,7 @@ TEST_CASE("B18: a stream with event ids ends with one error, and so does its rep
     }
 }
 
-TEST_CASE("B18: the same when the client of the stream was away at that moment") {
+TEST_CASE("B18: a cancel while the client is disconnected ends the stream with one error too") {
     web w;
     http_session s = w.open_session();
     web_client& c = w.connect(s);
@@ -77,7 +77,7 @@ TEST_CASE("B18: the same when the client of the stream was away at that moment")
     CHECK(d.last().complete);
 }
 
-TEST_CASE("B18: an answer as JSON is that error") {
+TEST_CASE("B18: a cancelled request with a JSON answer is answered with that error") {
     web_settings how;
     SUBCASE("not a stream yet") {}
     SUBCASE("JSON only") { how.http.answers = http_options::answer_form::json; }
@@ -105,7 +105,7 @@ TEST_CASE("B18: an answer as JSON is that error") {
     CHECK(d.said() == "held b");
 }
 
-TEST_CASE("I5: a cancel that a modern client posts means nothing") {
+TEST_CASE("I5: a cancel notification posted in 2026-07-28 is ignored") {
     web w;
     web_client& c = w.connect();
     c.send(modern_call("1", "hold", R"({"at":"a"})"));

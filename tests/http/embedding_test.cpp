@@ -95,7 +95,7 @@ TEST_CASE("an HTTP server in the background serves until it is stopped, and anot
     CHECK(has(call(again.url(), "echo", "again"), "again"));
 }
 
-TEST_CASE("two HTTP servers share one server, and one of them may go") {
+TEST_CASE("two HTTP servers share one server, and one of them can be destroyed") {
     keel::server s({.name = "embedded", .version = "1"});
     add_echo(s);
     keel::http_server stays(s);
@@ -108,7 +108,7 @@ TEST_CASE("two HTTP servers share one server, and one of them may go") {
     CHECK(has(call(stays.url(), "echo", "second"), "second"));
 }
 
-TEST_CASE("an address that cannot be used is said, and may be tried again") {
+TEST_CASE("an unusable address is reported, and start can be called again") {
     keel::server s({.name = "embedded", .version = "1"});
     keel::http_server first(s);
     first.start("127.0.0.1:0");
@@ -122,7 +122,7 @@ TEST_CASE("an address that cannot be used is said, and may be tried again") {
     CHECK_THROWS_AS(keel::http_server(s, {.tls_certificate = "a.pem"}), std::invalid_argument);
 }
 
-TEST_CASE("pages of the program's own, and who is asked for a name") {
+TEST_CASE("the route hook serves pages, and the identify hook authenticates requests") {
     keel::server s({.name = "embedded", .version = "1"});
     add_echo(s);
     keel::http_options options;
@@ -175,7 +175,7 @@ TEST_CASE("F6: a handler cannot wait for the server that runs it") {
 }
 
 #ifdef KEEL_HAVE_ASIO
-TEST_CASE("on the caller's io_context") {
+TEST_CASE("an HTTP server runs on the caller's io_context") {
     boost::asio::io_context io;
     keel::server s({.name = "embedded", .version = "1"});
     add_echo(s);

@@ -13,7 +13,7 @@ std::string place_of_handler(const std::string& place) { return R"({"at":")" + p
 
 }  // namespace
 
-TEST_CASE("F6: a modern handler closes its own connection, and only that") {
+TEST_CASE("F6: a 2026-07-28 handler can close its own connection, and only that") {
     web w;
     web_client& c = w.connect();
     web_client& other = w.connect();
@@ -32,7 +32,7 @@ TEST_CASE("F6: a modern handler closes its own connection, and only that") {
     CHECK(other.said() == "held b");
 }
 
-TEST_CASE("F6: the handler of an older client ends its session, and its own request says nothing of a result") {
+TEST_CASE("F6: a legacy handler can end its session, and its own request gets no result") {
     web w;
     http_session s = w.open_session();
     http_session other = w.open_session();
@@ -54,7 +54,7 @@ TEST_CASE("F6: the handler of an older client ends its session, and its own requ
     CHECK(elsewhere.said() == "held b");
 }
 
-TEST_CASE("F7: a context outlives its request, its connection and its server, and is harmless") {
+TEST_CASE("F7: a context may outlive its request, its connection and its server") {
     std::vector<context> kept;
     {
         web w;
@@ -99,7 +99,7 @@ TEST_CASE("F7: a context outlives its request, its connection and its server, an
     }
 }
 
-TEST_CASE("F10: where no question can be delivered, asking fails at once") {
+TEST_CASE("F10: asking the client fails at once if no request can be delivered") {
     web_settings how;
     SUBCASE("JSON only") {
         how.http.answers = http_options::answer_form::json;
@@ -141,7 +141,7 @@ TEST_CASE("F10: where no question can be delivered, asking fails at once") {
     }
 }
 
-TEST_CASE("F10, H6: a call whose stream is gone for good cannot ask") {
+TEST_CASE("F10, H6: a call whose stream cannot be resumed cannot ask the client") {
     web_settings how;
     how.http.limits.max_events = 0;
     web w(how);
@@ -159,7 +159,7 @@ TEST_CASE("F10, H6: a call whose stream is gone for good cannot ask") {
     w.open("a");
 }
 
-TEST_CASE("LHTTP-21, H9: a handler lets its client go, which comes back for the rest") {
+TEST_CASE("LHTTP-21, H9: a handler releases its stream, and the client resumes it") {
     web w;
     http_session s = w.open_session();
     web_client& c = w.connect(s);

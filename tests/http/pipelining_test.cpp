@@ -13,7 +13,7 @@ std::string echo_of(int i) { return R"({"at":"e)" + std::to_string(i) + R"("})";
 
 }  // namespace
 
-TEST_CASE("I4: requests that come together are answered in their order, and cancel nothing") {
+TEST_CASE("I4: pipelined requests are answered in order, and cancel nothing") {
     enum class cut : unsigned char { nowhere, everywhere, in_the_second };
     for (bool modern : {true, false}) {
         for (int k : {1, 2, 7, 30}) {
@@ -53,7 +53,7 @@ TEST_CASE("I4: requests that come together are answered in their order, and canc
     }
 }
 
-TEST_CASE("I4: each of them may be slow, and each a stream") {
+TEST_CASE("I4: each pipelined request may be slow, and may be answered as a stream") {
     web w;
     web_client& c = w.connect();
     for (int i = 0; i < 10; ++i) {
@@ -84,7 +84,7 @@ web_settings small_bounds() {
 
 }  // namespace
 
-TEST_CASE("I4, J4: beyond a bound the requests of an older client wait with it, and are read in time") {
+TEST_CASE("I4, J4: beyond a limit reading pauses, and the pipelined requests of a legacy client are read later") {
     web w(small_bounds());
     http_session s = w.open_session();
     web_client& c = w.connect(s);
@@ -107,8 +107,7 @@ TEST_CASE("I4, J4: beyond a bound the requests of an older client wait with it, 
     CHECK(c.said_all() == expected);
 }
 
-TEST_CASE(
-    "I4, I3: up to the bound a modern client may send ahead; beyond it its end could not be seen, so that is the end") {
+TEST_CASE("I4, I3: a 2026-07-28 client may pipeline up to the limit; beyond it the connection is closed") {
     web w(small_bounds());
     web_client& c = w.connect();
     c.send(modern_call("0", "hold", R"({"at":"a"})"));
@@ -122,7 +121,7 @@ TEST_CASE(
     CHECK(c.wire->destroyed());
 }
 
-TEST_CASE("H6, C7: an older client that hangs up while reading is paused is noticed") {
+TEST_CASE("H6, C7: a legacy client that disconnects while reading is paused is detected") {
     web w(small_bounds());
     http_session s = w.open_session();
     web_client& c = w.connect(s);
@@ -138,7 +137,7 @@ TEST_CASE("H6, C7: an older client that hangs up while reading is paused is noti
     CHECK(w.handlers.here() == 0);
 }
 
-TEST_CASE("I4, J1: a client that sends and does not read is not served on and on") {
+TEST_CASE("I4, J1: requests of a client that does not read its answers are not dispatched without limit") {
     web w;
     web_client& c = w.connect();
     c.wire->accept(100);

@@ -19,7 +19,7 @@ void say_much(web& w, const std::string& place) {
 
 }  // namespace
 
-TEST_CASE("J1, J2: a reader that stands still costs little, and then hears the newest and the answer") {
+TEST_CASE("J1, J2: a stalled reader costs little memory, and then gets the newest progress and the answer") {
     enum class then : unsigned char { reads_first, ends_first, reads_little };
     for (bool modern : {true, false}) {
         for (then what : {then::reads_first, then::ends_first, then::reads_little}) {
@@ -71,7 +71,7 @@ TEST_CASE("J1, J2: a reader that stands still costs little, and then hears the n
     }
 }
 
-TEST_CASE("J1: nor does a reader that stands still for good, until it is given up") {
+TEST_CASE("J1: a reader that stalls forever costs little memory until the write timeout") {
     web w;
     http_session s = w.open_session();
     web_client& c = w.connect(s);
@@ -85,7 +85,7 @@ TEST_CASE("J1: nor does a reader that stands still for good, until it is given u
     CHECK(w.handlers.here() == 0);
 }
 
-TEST_CASE("F8, A12: more calls than a session may have are refused at once, and nothing else suffers") {
+TEST_CASE("F8, A12: calls beyond the limit of a session are refused at once, and nothing else is affected") {
     web_settings how;
     how.bounds.max_in_flight = 3;
     web w(how);
@@ -118,7 +118,7 @@ TEST_CASE("F8, A12: more calls than a session may have are refused at once, and 
     CHECK(running[2]->said() == "held a");
 }
 
-TEST_CASE("F8: more calls than the server may have are refused, in both eras") {
+TEST_CASE("F8: calls beyond the limit of the server are refused, in all revisions") {
     web_settings how;
     how.bounds.max_in_flight_total = 2;
     web w(how);
@@ -140,7 +140,7 @@ TEST_CASE("F8: more calls than the server may have are refused, in both eras") {
     CHECK(b.said() == "held a");
 }
 
-TEST_CASE("J4: sessions and streams are limited, and the limit answers") {
+TEST_CASE("J4: sessions and streams beyond their limits are refused with 503") {
     web_settings how;
     how.http.limits.max_sessions = 2;
     how.http.limits.max_streams = 2;

@@ -38,7 +38,7 @@ web_client& begin_call(web& w, const http_session& s, int n) {
 
 }  // namespace
 
-TEST_CASE("H9, LHTTP-20: a stream that was cut after any of its events goes on where it was") {
+TEST_CASE("H9, LHTTP-20: a stream that breaks after any of its events can be resumed there") {
     constexpr int steps = 5;
     for (std::string version : {"2025-11-25", "2025-06-18", "2025-03-26"}) {
         INFO(version);
@@ -81,7 +81,7 @@ TEST_CASE("H9, LHTTP-20: a stream that was cut after any of its events goes on w
     }
 }
 
-TEST_CASE("H9: a stream that has ended is given again from any of its events, and only that stream") {
+TEST_CASE("H9: an ended stream is replayed from any of its events, without events of other streams") {
     web w;
     http_session s = w.open_session();
     web_client& c = begin_call(w, s, 4);
@@ -103,7 +103,7 @@ TEST_CASE("H9: a stream that has ended is given again from any of its events, an
     }
 }
 
-TEST_CASE("H9, H6: the bytes are cut anywhere, and nothing of the stream is lost") {
+TEST_CASE("H9, H6: a stream that breaks at any byte loses no event") {
     web w;
     std::size_t size = 0;
     {
@@ -137,7 +137,7 @@ TEST_CASE("H9, H6: the bytes are cut anywhere, and nothing of the stream is lost
     }
 }
 
-TEST_CASE("H10: what is said while a stream is being resumed comes once, after what was missed") {
+TEST_CASE("H10: messages sent during a resume arrive once, after the missed events") {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         INFO("seed " << seed);
         web_settings how;
@@ -170,7 +170,7 @@ TEST_CASE("H10: what is said while a stream is being resumed comes once, after w
     }
 }
 
-TEST_CASE("H11: who resumes takes over from a connection that only seems to be alive") {
+TEST_CASE("H11: a resume replaces a connection that is still open") {
     web w;
     http_session s = w.open_session();
     SUBCASE("the stream of a call") {
@@ -206,7 +206,7 @@ TEST_CASE("H11: who resumes takes over from a connection that only seems to be a
     CHECK(w.streams() <= 1);
 }
 
-TEST_CASE("J5, H16: what was kept too long or was too much is gone, and who asks for it is told so") {
+TEST_CASE("J5, H16: evicted events cannot be resumed, and the client gets an error") {
     web_settings how;
     SUBCASE("by number") { how.http.limits.max_events = 4; }
     SUBCASE("by bytes") { how.http.limits.max_event_bytes = 900; }
@@ -241,7 +241,7 @@ TEST_CASE("J5, H16: what was kept too long or was too much is gone, and who asks
     w.open("a");
 }
 
-TEST_CASE("J5: a stream that has ended can be fetched for a minute") {
+TEST_CASE("J5: an ended stream can be resumed for a minute") {
     web w;
     http_session s = w.open_session();
     web_client& c = begin_call(w, s, 2);
@@ -258,7 +258,7 @@ TEST_CASE("J5: a stream that has ended can be fetched for a minute") {
     CHECK(w.ask(s, s.call("9", "echo")) == 200);
 }
 
-TEST_CASE("H16: an id that names nothing here is refused, and the session lives") {
+TEST_CASE("H16: an unknown event id is refused, and the session continues") {
     web w;
     http_session s = w.open_session();
     http_session other = w.open_session();

@@ -70,7 +70,7 @@ TEST_CASE("H14: a session expires only while nothing runs and no stream is open"
     CHECK(w.ask(s, s.end()) == 404);
 }
 
-TEST_CASE("H14: every request of a session begins its time anew") {
+TEST_CASE("H14: every request restarts the idle timeout of its session") {
     web w(short_lived());
     http_session s = w.open_session();
     for (int i = 0; i < 10; ++i) {
@@ -82,7 +82,7 @@ TEST_CASE("H14: every request of a session begins its time anew") {
     CHECK(w.sessions() == 0);
 }
 
-TEST_CASE("H4: of a session that was ended nothing is left") {
+TEST_CASE("H4: a deleted session leaves nothing behind") {
     web w;
     http_session s = w.open_session();
     web_client& c = w.connect(s);
@@ -177,7 +177,7 @@ TEST_CASE("H1: a first request that is refused leaves nothing behind") {
     CHECK(w.ask(s, s.call("1", "echo")) == 200);
 }
 
-TEST_CASE("H3: DELETE ends calls and streams at once, and does not wait for them") {
+TEST_CASE("H3: DELETE ends calls and streams at once, without waiting for them") {
     web_settings how;
     bool json = false;
     SUBCASE("streams and pending answers") {}
@@ -223,7 +223,7 @@ TEST_CASE("H3: DELETE ends calls and streams at once, and does not wait for them
     CHECK(pending.said() == "again");
 }
 
-TEST_CASE("B19: a cancel is for its own session, and for what runs there") {
+TEST_CASE("B19: a cancel affects requests of its own session only") {
     web w;
     http_session s = w.open_session();
     http_session other = w.open_session();

@@ -30,7 +30,7 @@ std::size_t answers_to(const web_client& c, std::string_view id) {
 
 }  // namespace
 
-TEST_CASE("A1, H3, H6, B18, G5: an older client's call ends in five ways at once") {
+TEST_CASE("A1, H3, H6, B18, G5: five simultaneous ends of a legacy call lead to at most one answer") {
     std::vector<int> order = {0, 1, 2, 3, 4};
     std::size_t outcomes[3] = {};
     std::uint64_t seed = 0;
@@ -73,7 +73,8 @@ TEST_CASE("A1, H3, H6, B18, G5: an older client's call ends in five ways at once
     CHECK(outcomes[1] > 20);
 }
 
-TEST_CASE("A1, I2, G5: a modern call ends in three ways at once, and another is not touched") {
+TEST_CASE(
+    "A1, I2, G5: three simultaneous ends of a 2026-07-28 call lead to at most one answer, and do not affect another") {
     std::vector<int> order = {0, 1, 2};
     std::size_t outcomes[3] = {};
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
@@ -117,7 +118,7 @@ TEST_CASE("A1, I2, G5: a modern call ends in three ways at once, and another is 
     CHECK(outcomes[1] > 20);
 }
 
-TEST_CASE("A9, B19: an id that was cancelled is used again while its first handler still runs") {
+TEST_CASE("A9, B19: a cancelled id can be used again while its first handler still runs") {
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         INFO("seed " << seed);
         web_settings how;
@@ -139,7 +140,7 @@ TEST_CASE("A9, B19: an id that was cancelled is used again while its first handl
     }
 }
 
-TEST_CASE("A7: an id that is in flight is not taken twice, whichever comes first") {
+TEST_CASE("A7: a duplicate id in flight is refused, in either order") {
     for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
         INFO("seed " << seed);
         web_settings how;

@@ -7,7 +7,7 @@ using namespace keel;
 using namespace keel::test;
 using namespace std::chrono_literals;
 
-TEST_CASE("J4: a request that does not arrive in time is refused, wherever it stopped") {
+TEST_CASE("J4: a request that does not arrive in time is refused, wherever it stalls") {
     web w;
     http_session s = w.open_session();
     std::string request = s.call("1", "hold", R"({"at":"never"})");
@@ -32,7 +32,7 @@ TEST_CASE("J4: a request that does not arrive in time is refused, wherever it st
     CHECK(w.in_flight() == 0);
 }
 
-TEST_CASE("J4: a byte now and then does not buy time") {
+TEST_CASE("J4: single bytes do not extend the timeout of a request") {
     web w;
     http_session s = w.open_session();
     std::string request = s.call("1", "echo", R"({"at":"x"})");
@@ -71,7 +71,7 @@ TEST_CASE("J4: a byte now and then does not buy time") {
     CHECK(w.handlers.here() == 0);
 }
 
-TEST_CASE("J4: the times of a second request begin with its first byte") {
+TEST_CASE("J4: the timeouts of a second request begin with its first byte") {
     web w;
     web_client& c = w.connect();
     std::string request = modern_call("1", "echo", R"({"at":"one"})");
@@ -92,7 +92,7 @@ TEST_CASE("J4: the times of a second request begin with its first byte") {
     CHECK(c.answers() == 2);
 }
 
-TEST_CASE("J4: the times of a request that comes behind another, or waits for 100 Continue, are no longer") {
+TEST_CASE("J4: pipelined requests, and requests that wait for 100 Continue, have the same timeouts") {
     web w;
     std::string request = modern_call("1", "echo", R"({"at":"one"})");
     std::size_t body = request.find("\r\n\r\n") + 4;
@@ -124,7 +124,7 @@ TEST_CASE("J4: the times of a request that comes behind another, or waits for 10
     }
 }
 
-TEST_CASE("J1, C11: who takes a long answer slowly gets all of it") {
+TEST_CASE("J1, C11: a slow reader gets the whole of a long answer") {
     constexpr int size = 400000;
     web w;
     http_session s = w.open_session();
@@ -152,7 +152,7 @@ TEST_CASE("J1, C11: who takes a long answer slowly gets all of it") {
     CHECK(c.said() == "next");
 }
 
-TEST_CASE("C11, I2: a modern client that takes no more bytes has cancelled its call") {
+TEST_CASE("C11, I2: a write stall cancels the call of a 2026-07-28 client") {
     web w;
     web_client& c = w.connect();
     web_client& other = w.connect();
@@ -170,7 +170,7 @@ TEST_CASE("C11, I2: a modern client that takes no more bytes has cancelled its c
     CHECK(other.said() == "talked");
 }
 
-TEST_CASE("C11, H6: of an older client only the stream is lost") {
+TEST_CASE("C11, H6: a write stall of a legacy client ends the stream, not the call") {
     web w;
     http_session s = w.open_session();
     web_client& c = w.connect(s);
@@ -189,7 +189,7 @@ TEST_CASE("C11, H6: of an older client only the stream is lost") {
     CHECK(d.last().complete);
 }
 
-TEST_CASE("C11: a client that never takes its answer does not keep its connection") {
+TEST_CASE("C11: the connection of a client that never reads its answer is closed") {
     web w;
     http_session s = w.open_session();
     for (bool modern : {true, false}) {

@@ -24,7 +24,7 @@ constexpr const char* shutting_down = "error -32603 server shutting down";
 
 }  // namespace
 
-TEST_CASE("G5, G2: a server stops within its bounds, whatever its clients do") {
+TEST_CASE("G5, G2: a server stops within its time limits, whatever its clients do") {
     duration drain = 0s;
     SUBCASE("at once") {}
     SUBCASE("after a drain") { drain = 5s; }
@@ -72,7 +72,7 @@ TEST_CASE("G5, G2: a server stops within its bounds, whatever its clients do") {
     CHECK(w.handlers.here() == 0);
 }
 
-TEST_CASE("G5, I10: clients that listen are told, and the server has stopped as soon as they were") {
+TEST_CASE("G5, I10: listens are ended with their result, and the server then stops at once") {
     web w;
     http_session s = w.open_session();
     web_client& general = w.connect(s);
@@ -114,7 +114,7 @@ TEST_CASE("G5, I10: clients that listen are told, and the server has stopped as 
     w.stop();
 }
 
-TEST_CASE("G5: during a drain calls may end, and new ones are refused") {
+TEST_CASE("G5: during a drain running calls may finish, and new ones are refused") {
     web w;
     http_session s = w.open_session();
     web_client& old = w.connect(s);
@@ -151,7 +151,7 @@ TEST_CASE("G5: during a drain calls may end, and new ones are refused") {
     CHECK(w.stopped());
 }
 
-TEST_CASE("G2, B15: a server has not stopped while a handler still tidies up") {
+TEST_CASE("G2, B15: a server waits for the cleanup of its handlers before it has stopped") {
     web w;
     http_session s = w.open_session();
     bool modern = false;
@@ -171,7 +171,7 @@ TEST_CASE("G2, B15: a server has not stopped while a handler still tidies up") {
     CHECK(w.host->health().abandoned == 0);
 }
 
-TEST_CASE("G1: stopping twice, with another drain, and while nothing is there") {
+TEST_CASE("G1: a server can be stopped twice, with another drain, and while idle") {
     web w;
     SUBCASE("nothing is there") {
         w.stop();
@@ -195,7 +195,7 @@ TEST_CASE("G1: stopping twice, with another drain, and while nothing is there") 
     }
 }
 
-TEST_CASE("G5, H6: a stateless call that goes on without its client does not hold up the end") {
+TEST_CASE("G5, H6: a stateless call whose client has disconnected does not delay the shutdown") {
     web_settings how;
     how.http.stateless = true;
     web w(how);

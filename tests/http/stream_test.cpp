@@ -31,7 +31,7 @@ void change_something(web& w) {
 
 }  // namespace
 
-TEST_CASE("HTTP-18: a quiet call becomes a stream, which shows that it lives") {
+TEST_CASE("HTTP-18: a call without output becomes a stream with keep-alive comments") {
     web w;
     web_client& c = w.connect();
     c.send(modern_call("1", "hold", R"({"at":"a"})"));
@@ -54,7 +54,7 @@ TEST_CASE("HTTP-18: a quiet call becomes a stream, which shows that it lives") {
     CHECK(c.said() == "same connection");
 }
 
-TEST_CASE("HTTP-18: a listen begins to speak at once, and goes on") {
+TEST_CASE("HTTP-18: a listen sends a comment at once, and keep-alive comments later") {
     web w;
     web_client& c = w.connect();
     c.send(modern_listen("1", R"({"toolsListChanged":true})"));
@@ -69,7 +69,7 @@ TEST_CASE("HTTP-18: a listen begins to speak at once, and goes on") {
     CHECK(w.streams() == 0);
 }
 
-TEST_CASE("H19: every stream of an older client shows at once that it lives, and then now and again") {
+TEST_CASE("H19: every legacy stream sends a comment at once, and keep-alive comments later") {
     for (std::string version : {"2025-11-25", "2025-06-18", "2025-03-26"}) {
         INFO(version);
         web w;
@@ -94,7 +94,7 @@ TEST_CASE("H19: every stream of an older client shows at once that it lives, and
     }
 }
 
-TEST_CASE("H19: where only JSON is wanted, a quiet call stays quiet") {
+TEST_CASE("H19: with JSON-only answers, a call without output sends no comments") {
     web_settings how;
     how.http.answers = http_options::answer_form::json;
     web w(how);
@@ -112,7 +112,7 @@ TEST_CASE("H19: where only JSON is wanted, a quiet call stays quiet") {
     CHECK(!c.last().stream);
 }
 
-TEST_CASE("H12, H15: of several streams for the client in general only the newest hears") {
+TEST_CASE("H12, H15: only the newest of several GET streams gets messages") {
     web w;
     http_session s = w.open_session();
     std::vector<web_client*> all;
@@ -145,7 +145,7 @@ TEST_CASE("H12, H15: of several streams for the client in general only the newes
     CHECK(w.streams() == 1);
 }
 
-TEST_CASE("H13: what nobody listens to is kept, or dropped where nothing is kept") {
+TEST_CASE("H13: messages without an open stream are stored, or dropped if no events are stored") {
     web_settings how;
     bool kept = true;
     SUBCASE("kept") {}
@@ -175,7 +175,7 @@ TEST_CASE("H13: what nobody listens to is kept, or dropped where nothing is kept
     CHECK(w.sessions() == 1);
 }
 
-TEST_CASE("H20: an answer to our question is taken although the stream of the question is gone") {
+TEST_CASE("H20: the answer to a server request is accepted although the stream of the request is closed") {
     web w;
     http_session s = w.open_session();
     web_client& c = w.connect(s);
@@ -197,7 +197,7 @@ TEST_CASE("H20: an answer to our question is taken although the stream of the qu
     CHECK(d.last().complete);
 }
 
-TEST_CASE("H20: an answer in another session is not an answer") {
+TEST_CASE("H20: an answer in another session is ignored") {
     web w;
     http_session s = w.open_session();
     http_session other = w.open_session();

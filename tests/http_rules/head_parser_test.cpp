@@ -88,7 +88,7 @@ TEST_CASE("each byte is accepted or refused in a name, a value and a target, whe
     }
 }
 
-TEST_CASE("values come without the white space around them") {
+TEST_CASE("header values are returned without surrounding white space") {
     const std::string text = with_header("A:  \tb c\t \r\nB:\r\nC: \t\r\nD:e");
     const parsed p = parse(text);
     REQUIRE(p.headers.size() == 5);
@@ -105,7 +105,7 @@ TEST_CASE("invalid header lines are refused") {
     }
 }
 
-TEST_CASE("the headers that decide about the body are counted in any case of letters") {
+TEST_CASE("the headers that determine the body are matched case-insensitively") {
     const std::string text =
         "POST / HTTP/1.1\r\nhOsT: a\r\nContent-LENGTH: 18446744073709551615\r\nTRANSFER-encoding: x\r\n"
         "Transfer-Encoding: chunked\r\neXpect: 100-continue\r\nHost: b\r\n\r\n";
@@ -119,7 +119,7 @@ TEST_CASE("the headers that decide about the body are counted in any case of let
     CHECK(p.body.expectation == "100-continue");
 }
 
-TEST_CASE("names that differ from a known one in one bit or in length are other names") {
+TEST_CASE("names that differ from a known one in one bit or in length are not known names") {
     const std::string known_name = "content-length";
     for (std::size_t i = 0; i != known_name.size(); ++i) {
         for (unsigned bit = 0; bit != 7; ++bit) {
@@ -136,7 +136,7 @@ TEST_CASE("names that differ from a known one in one bit or in length are other 
     CHECK(parse(with_header("ontent-length: 5")).body.lengths == 0);
 }
 
-TEST_CASE("headers that every request is asked for are found while parsing") {
+TEST_CASE("the headers that every request needs are found while parsing") {
     const std::string text = with_header(
         "Authorization: 1\r\nContent-Type: 2\r\nLast-Event-ID: 3\r\nMcp-Method: 4\r\nMcp-Name: 5\r\n"
         "MCP-Protocol-Version: 6\r\nMcp-Session-Id: 7\r\nOrigin: 8\r\nMcp-Name: 9");
@@ -152,7 +152,7 @@ TEST_CASE("headers that every request is asked for are found while parsing") {
     CHECK(p.head.count(known::origin) == 1);
 }
 
-TEST_CASE("Content-Length is one number of 64 bits, Connection a list of tokens") {
+TEST_CASE("Content-Length must be a 64-bit number, Connection a list of tokens") {
     for (const char* value : {"", "+5", "-5", "5 5", "5,5", "0x5", "5.0", "18446744073709551616"}) {
         CAPTURE(value);
         CHECK(error_of(with_header("Content-Length: " + std::string(value))) == head_error::length);
@@ -166,7 +166,7 @@ TEST_CASE("Content-Length is one number of 64 bits, Connection a list of tokens"
     CHECK(parse(with_header("Connection:")).head.keep_alive);
 }
 
-TEST_CASE("the end of a head is found however its bytes are cut") {
+TEST_CASE("the end of a head is found however the input is split") {
     using event = head_end_finder::event;
     const std::string text = "GET / HTTP/1.1\r\nHost: h\r\n\r\nrest";
     for (std::size_t cut = 0; cut <= text.size(); ++cut) {

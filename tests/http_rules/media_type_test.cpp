@@ -20,7 +20,7 @@ std::string accepted(const std::vector<std::string>& values) {
 
 }  // namespace
 
-TEST_CASE("what a client accepts") {
+TEST_CASE("the Accept header lists the accepted types") {
     CHECK(accepted({"application/json, text/event-stream"}) == "je");
     CHECK(accepted({"text/event-stream,application/json"}) == "je");
     CHECK(accepted({"Application/JSON;charset=utf-8 ,\tTEXT/event-stream ; q=0.5"}) == "je");
@@ -31,7 +31,7 @@ TEST_CASE("what a client accepts") {
     CHECK(accepted({""}) == "");
 }
 
-TEST_CASE("several Accept headers are one") {
+TEST_CASE("several Accept headers are combined") {
     CHECK(accepted({"application/json", "text/event-stream"}) == "je");
     CHECK(accepted({"application/json, text/event-stream", "application/json;q=0"}) == "je");
 }
@@ -50,7 +50,7 @@ TEST_CASE("wildcards accept, and the most specific entry decides") {
     CHECK(accepted({"*/json"}) == "");
 }
 
-TEST_CASE("entries that nobody can understand count as not written") {
+TEST_CASE("invalid Accept entries are ignored") {
     CHECK(accepted({"application/json;q=2, text/event-stream"}) == "e");
     CHECK(accepted({"application/json;q=, text/event-stream"}) == "e");
     CHECK(accepted({"application/json;q=0.1234, text/event-stream"}) == "e");
@@ -62,13 +62,13 @@ TEST_CASE("entries that nobody can understand count as not written") {
     CHECK(accepted({"application /json"}) == "");
 }
 
-TEST_CASE("separators in quotes separate nothing") {
+TEST_CASE("separators in quotes are ignored") {
     CHECK(accepted({R"(application/json;a="x, text/event-stream;q=0", text/event-stream)"}) == "je");
     CHECK(accepted({R"(text/html;a="\", application/json, ")"}) == "");
     CHECK(accepted({R"(application/json;a=", text/event-stream)"}) == "");
 }
 
-TEST_CASE("JSON is application/json, in UTF-8 if it says so") {
+TEST_CASE("the content type must be application/json, with charset UTF-8 if any") {
     for (const char* type : {"application/json", "APPLICATION/Json", "application/json; charset=utf-8",
                              "application/json;charset=\"UTF-8\"", "application/json ; x=y", "application/json;"}) {
         CAPTURE(type);

@@ -8,7 +8,7 @@
 using namespace keel;
 using namespace std::chrono_literals;
 
-TEST_CASE("metrics are the text that Prometheus reads") {
+TEST_CASE("metrics use the Prometheus text format") {
     server_health health;
     health.connections = 3;
     health.in_flight = 2;
@@ -63,7 +63,7 @@ keel_http_refused_total 2
 )");
 }
 
-TEST_CASE("names and numbers that Prometheus would not read are mended, and none is described twice") {
+TEST_CASE("invalid metric names and numbers are corrected, and duplicates are omitted") {
     const double infinity = std::numeric_limits<double>::infinity();
     std::string out;
     http::append_metrics(out, {},

@@ -50,7 +50,7 @@ std::string checked(std::string_view arguments, const std::multimap<std::string,
 
 }  // namespace
 
-TEST_CASE("HDR-11 texts that a header cannot hold are encoded") {
+TEST_CASE("HDR-11 values that a header cannot contain are encoded") {
     const std::pair<std::string_view, std::string_view> vectors[] = {
         {"Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="},
         {" padded ", "=?base64?IHBhZGRlZCA=?="},
@@ -85,7 +85,7 @@ TEST_CASE("HDR-05 encoded values are decoded before they are compared") {
     CHECK(!mirrors("hello", "Hello"));  // HDR-06: values have a case
 }
 
-TEST_CASE("HDR-04 HDR-10 values that no client can have written are refused") {
+TEST_CASE("HDR-04 HDR-10 invalid encoded values are refused") {
     for (std::string_view header : {"=?base64?SGVsbG8?=", "=?base64?SGVs!!!bG8=?=", "=?base64?SGVsbG8==?=",
                                     "=?base64?SGVsbG9=?=", "=?base64?SGVs bG8=?=", "=?base64?_-8=?=", "=?base64?/w==?=",
                                     "=?base64?7aCA?=", "=?base64?A?=", "a\x01", "\xc3\xa4", "a\x7f", "a\nb"}) {
@@ -117,7 +117,7 @@ TEST_CASE("the annotated properties of a schema are found") {
     CHECK(compiled("{}") == "");
 }
 
-TEST_CASE("an annotation that is not a header's name makes the schema wrong") {
+TEST_CASE("an annotation that is not a valid header name makes the schema invalid") {
     for (const char* name : {"\"\"", "\"a b\"", "\"a:b\"", "\"ä\"", "\"a\\n\"", "5", "null", "true", "[\"a\"]", "{}",
                              "\"a\\u0000\"", "\"(a)\""}) {
         CAPTURE(name);
@@ -138,14 +138,14 @@ TEST_CASE("the type of an annotated property is string, integer or boolean") {
     CHECK(compiled(R"({"properties":{"p":{"x-mcp-header":"P"}}})").starts_with("wrong: properties.p: "));
 }
 
-TEST_CASE("two properties cannot have one header, whatever its case") {
+TEST_CASE("two properties cannot have the same header, compared case-insensitively") {
     CHECK(
         compiled(
             R"({"properties":{"a":{"type":"string","x-mcp-header":"Id"},"b":{"properties":{"c":{"type":"integer","x-mcp-header":"iD"}}}}})") ==
         "wrong: properties.b.properties.c: duplicate x-mcp-header: another property uses the same name");
 }
 
-TEST_CASE("an annotation that is reached through anything but properties makes the schema wrong") {
+TEST_CASE("an annotation below anything but `properties` makes the schema invalid") {
     const std::string leaf = R"({"type":"string","x-mcp-header":"P"})";
     const auto wrong_at = [&](const std::string& schema, const std::string& place) {
         CAPTURE(schema);
@@ -173,7 +173,7 @@ TEST_CASE("an annotation that is reached through anything but properties makes t
     CHECK(compiled("{\"properties\":{\"items\":" + leaf + "}}") == "mcp-param-p/items:s");
 }
 
-TEST_CASE("a schema nested without end is an error, not a crash") {
+TEST_CASE("a schema that is nested too deeply is an error, not a crash") {
     json::value schema = json::object({{"type", "string"}});
     for (int i = 0; i != 100'000; ++i) {
         json::value outer = json::object();
@@ -183,7 +183,7 @@ TEST_CASE("a schema nested without end is an error, not a crash") {
     CHECK(std::get<mirrored_schema_error>(mirrored_parameters(schema)).what.ends_with(": nested too deeply"));
 }
 
-TEST_CASE("HDR-04 headers that say what the arguments say are fine") {
+TEST_CASE("HDR-04 headers that match the arguments are accepted") {
     CHECK(checked(R"({"region":"us","deep":{"level":3},"dry":true})",
                   {{"mcp-param-region", "us"}, {"mcp-param-level", "3"}, {"mcp-param-dry", "true"}}) == "");
     CHECK(checked(R"({"region":"","dry":false})", {{"mcp-param-region", ""}, {"mcp-param-dry", "false"}}) == "");
@@ -191,7 +191,7 @@ TEST_CASE("HDR-04 headers that say what the arguments say are fine") {
     CHECK(checked(R"({"region":"世"})", {{"mcp-param-region", "=?base64?5LiW?="}, {"mcp-param-unknown", "x"}}) == "");
 }
 
-TEST_CASE("HDR-09 no header is expected for what is absent or null") {
+TEST_CASE("HDR-09 no header is expected for absent or null arguments") {
     CHECK(checked("{}", {}) == "");
     CHECK(checked(R"({"region":null,"deep":null,"dry":null})", {}) == "");
     CHECK(checked(R"({"deep":{"level":null}})", {}) == "");
@@ -241,7 +241,8 @@ TEST_CASE("HDR-16 integers are compared as numbers") {
     CHECK(level("9007199254740991", "9007199254740992") == "mcp-param-level does not match the arguments");
 }
 
-TEST_CASE("an argument of another type than the schema's is compared as what it is, and refused by others") {
+TEST_CASE(
+    "an argument with a type other than the schema's is compared by its own type; schema validation refuses it later") {
     CHECK(checked(R"({"region":5})", {{"mcp-param-region", "5"}}) == "");
     CHECK(checked(R"({"region":true})", {{"mcp-param-region", "true"}}) == "");
     CHECK(checked(R"({"dry":"true"})", {{"mcp-param-dry", "true"}}) == "");
@@ -249,7 +250,7 @@ TEST_CASE("an argument of another type than the schema's is compared as what it 
           "mcp-param-dry: an array or object cannot be sent in a header");
 }
 
-TEST_CASE("the methods that name something say where") {
+TEST_CASE("the Mcp-Name value comes from the parameter that the method defines") {
     const json::value params = json::object({{"name", "n"}, {"uri", "u"}, {"taskId", "t"}});
     const std::pair<const char*, std::optional<std::string_view>> expected[] = {
         {"tools/call", "n"},         {"prompts/get", "n"},

@@ -18,7 +18,7 @@ int ask(const origin_check& check, std::string_view host, std::string_view origi
 
 }  // namespace
 
-TEST_CASE("HTTP-02 on a loopback address, Host must be a name of it") {
+TEST_CASE("HTTP-02 on a loopback address, Host must be a loopback name") {
     const origin_check check;
     for (const char* host : {"localhost", "127.0.0.1", "[::1]", "localhost:8848", "127.0.0.1:1", "[::1]:65535",
                              "LocalHost:80", "localhost.", "localhost.:8080"}) {
@@ -59,7 +59,7 @@ TEST_CASE("HTTP-02 on a loopback address, Host must be a name of it") {
     CHECK(ask(check, std::string_view("localhost\0", 10)) == 421);
 }
 
-TEST_CASE("HTTP-02 HTTP-03 on a loopback address, other origins are 403") {
+TEST_CASE("HTTP-02 HTTP-03 on a loopback address, other origins are refused with 403") {
     const origin_check check;
     for (const char* origin : {"http://localhost", "https://localhost:3000", "http://127.0.0.1:8848", "http://[::1]:1",
                                "HTTP://LOCALHOST"}) {
@@ -76,14 +76,14 @@ TEST_CASE("HTTP-02 HTTP-03 on a loopback address, other origins are 403") {
     }
 }
 
-TEST_CASE("HTTP-03 a rebound name is wrong twice, and hears 403") {
+TEST_CASE("HTTP-03 DNS rebinding (wrong Host and Origin) is refused with 403") {
     const origin_check check;
     CHECK(ask(check, "evil.example.com", "http://evil.example.com") == 403);
     CHECK(ask(check, "evil.example.com:8848", "http://evil.example.com:8848") == 403);
     CHECK(ask(check, "evil.example.com", "http://localhost") == 421);
 }
 
-TEST_CASE("more hosts may be named, with any port or with one") {
+TEST_CASE("allow_hosts adds hosts, with any port or with a given one") {
     const origin_check check({.hosts = {"Example.com", "other.com:8080"}});
     CHECK(ask(check, "example.COM") == 0);
     CHECK(ask(check, "example.com.:99") == 0);
@@ -98,7 +98,7 @@ TEST_CASE("more hosts may be named, with any port or with one") {
     CHECK(ask(check, "localhost", "https://example.com") == 403);
 }
 
-TEST_CASE("more origins may be named; a default port is a port") {
+TEST_CASE("allow_origins adds origins; the default port equals an explicit one") {
     const origin_check check({.origins = {"https://app.example.com", "http://dev:3000"}});
     CHECK(ask(check, "localhost", "https://app.example.com") == 0);
     CHECK(ask(check, "localhost", "https://App.example.com:443") == 0);
@@ -117,7 +117,7 @@ TEST_CASE("more origins may be named; a default port is a port") {
     CHECK(ask(all, "example.com", "http://example.com") == 421);
 }
 
-TEST_CASE("open to the world without names, a page must come from the host it talks to") {
+TEST_CASE("on a public address without allow_hosts, Origin must equal Host") {
     const origin_check check({.loopback = false});
     CHECK(ask(check, "example.com") == 0);
     CHECK(ask(check, absent) == 0);
@@ -133,7 +133,7 @@ TEST_CASE("open to the world without names, a page must come from the host it ta
     CHECK(ask(check, absent, "http://example.com") == 403);
 }
 
-TEST_CASE("open to the world with names, those and no others") {
+TEST_CASE("on a public address with allow_hosts, only these hosts are accepted") {
     const origin_check check({.loopback = false, .hosts = {"example.com"}});
     CHECK(ask(check, "example.com:80") == 0);
     CHECK(ask(check, "localhost") == 421);
@@ -143,7 +143,7 @@ TEST_CASE("open to the world with names, those and no others") {
     CHECK(ask(origin_check({.hosts = {"*"}}), "a/b") == 421);
 }
 
-TEST_CASE("a request with two origins is refused, the host of an absolute target counts") {
+TEST_CASE("a request with two origins is refused; the host of an absolute target takes precedence") {
     const origin_check check;
     request_reader reader;
     reader.feed("GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\norigin: http://localhost\r\n\r\n");
@@ -159,7 +159,7 @@ TEST_CASE("a request with two origins is refused, the host of an absolute target
     CHECK(check.check(reader.get()) == origin_check::verdict::bad_origin);
 }
 
-TEST_CASE("entries that are no hosts or origins are refused when the server starts") {
+TEST_CASE("invalid allow_hosts and allow_origins entries are refused when the server starts") {
     for (const char* host : {"", "http://example.com", "a b", "example.com:x"}) {
         CHECK_THROWS_AS(origin_check({.hosts = {host}}), std::invalid_argument);
     }
@@ -168,7 +168,7 @@ TEST_CASE("entries that are no hosts or origins are refused when the server star
     }
 }
 
-TEST_CASE("CORS is off unless asked for, and only for origins that were named") {
+TEST_CASE("CORS headers are sent only if enabled, and only to allowed origins") {
     const auto headers = [](const origin_check& check, std::string_view origin) {
         std::string out;
         check.append_cors(out, origin);
@@ -185,7 +185,7 @@ TEST_CASE("CORS is off unless asked for, and only for origins that were named") 
           "Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: Mcp-Session-Id, WWW-Authenticate\r\n");
 }
 
-TEST_CASE("a browser that asks first hears which headers it may send") {
+TEST_CASE("a preflight response lists the allowed headers") {
     const origin_check check({.origins = {"https://a.com"}, .cors = true});
     std::string out;
     check.append_preflight(out, "https://a.com",

@@ -115,7 +115,7 @@ TEST_CASE("a request without a body ends with its head") {
               .what.ends_with("stays|Host: localhost|Content-Length: 0|body="));
 }
 
-TEST_CASE("a request that lies whole in the bytes is not copied") {
+TEST_CASE("a request that is complete in one input is not copied") {
     const std::string bytes = post("Content-Length: 3\r\n", "abc") + "GET / HTTP/1.1\r\n";
     request_reader reader;
     CHECK(reader.feed(bytes) == bytes.size() - 16);
@@ -129,7 +129,7 @@ TEST_CASE("a request that lies whole in the bytes is not copied") {
     CHECK(inside(reader.get().body));
 }
 
-TEST_CASE("pipelined requests are read one by one, and the bytes of the next are left alone") {
+TEST_CASE("pipelined requests are read one by one, without consuming bytes of the next") {
     const std::string first = post("Content-Length: 3\r\n", "abc");
     const std::string second = post("Transfer-Encoding: chunked\r\n", "2\r\nde\r\n0\r\n\r\n");
     const std::string third = "GET /x HTTP/1.1\r\nHost: h\r\n\r\n";
@@ -153,7 +153,7 @@ TEST_CASE("pipelined requests are read one by one, and the bytes of the next are
     }
 }
 
-TEST_CASE("headers are found whatever their case, repeated ones are counted") {
+TEST_CASE("headers are found case-insensitively, and duplicates are counted") {
     const std::string bytes =
         "GET / HTTP/1.1\r\nhOST: h\r\nMcp-Name: a\r\nMCP-NAME: b\r\nX: \r\nMcp-Method^: odd\r\nMcp-Method~: "
         "odder\r\n\r\n";
@@ -170,7 +170,7 @@ TEST_CASE("headers are found whatever their case, repeated ones are counted") {
     CHECK(reader.get().find("mcp-method~") == "odder");
 }
 
-TEST_CASE("Connection and the version decide whether the connection stays") {
+TEST_CASE("Connection and the HTTP version determine keep-alive") {
     const auto stays = [](std::string version, std::string connection) {
         if (!connection.empty()) connection = "Connection: " + connection + "\r\n";
         const std::string what = read_all_ways("GET / HTTP/" + version + "\r\nHost: h\r\n" + connection + "\r\n").what;
@@ -192,7 +192,7 @@ TEST_CASE("HTTP/1.0 needs no Host") {
     check_refused("GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", 400);
 }
 
-TEST_CASE("empty lines before a request are skipped, up to a bound") {
+TEST_CASE("empty lines before a request are skipped, up to a limit") {
     CHECK(read_all_ways("\r\n\r\nGET / HTTP/1.0\r\n\r\n").what.starts_with("complete|method=GET"));
     CHECK(read_all_ways("\r\n\r\n\r\n\r\n").what == "head idle");
     check_refused("\r\n\r\n\r\n\r\n\r\nGET / HTTP/1.0\r\n\r\n", 400);
@@ -200,7 +200,7 @@ TEST_CASE("empty lines before a request are skipped, up to a bound") {
     check_refused("\nGET / HTTP/1.0\r\n\r\n", 400);
 }
 
-TEST_CASE("the first byte of a request begins it") {
+TEST_CASE("a request has begun after its first byte") {
     request_reader reader;
     CHECK(!reader.begun());
     reader.feed("\r\n");
@@ -214,7 +214,7 @@ TEST_CASE("the first byte of a request begins it") {
     CHECK(!reader.begun());
 }
 
-TEST_CASE("the absolute form names path and host, and its host goes before the header") {
+TEST_CASE("the host of an absolute target takes precedence over the Host header") {
     const auto of = [](std::string target) {
         const std::string what = read_all_ways("GET " + target + " HTTP/1.1\r\nHost: header\r\n\r\n").what;
         return what.substr(what.find("|path="), what.find("|1.1") - what.find("|path="));
@@ -229,14 +229,14 @@ TEST_CASE("the absolute form names path and host, and its host goes before the h
     CHECK(what.starts_with("complete|method=POST|target=http://e|path=/|query=|host=e|"));
 }
 
-TEST_CASE("the forms for proxies and other odd targets are refused") {
+TEST_CASE("proxy forms and other invalid targets are refused") {
     for (const char* target : {"*", "example.com:443", "example.com", "ftp://h/x", "http://", "http:///x",
                                "http://a@b/", "mcp", "/a#b", "/\x80", "/\x7f", "://x/"}) {
         check_refused("GET " + std::string(target) + " HTTP/1.1\r\nHost: h\r\n\r\n", 400);
     }
 }
 
-TEST_CASE("what is not HTTP is refused") {
+TEST_CASE("input that is not HTTP is refused") {
     for (const char* line :
          {"GET /  HTTP/1.1", "GET  / HTTP/1.1", "GET / HTTP/1.1 ", "GET /", "GET", "G(T / HTTP/1.1", " GET / HTTP/1.1",
           "GET / http/1.1", "GET / HTTP/11", "GET\t/ HTTP/1.1", "GET / HTTP/1.1\r", "GET / HTTX/1.1", "/ HTTP/1.1"}) {
@@ -245,14 +245,14 @@ TEST_CASE("what is not HTTP is refused") {
     check_refused(std::string("G\0T / HTTP/1.1\r\nHost: h\r\n\r\n", 28), 400);
 }
 
-TEST_CASE("who speaks TLS to a plain port is refused at its first byte") {
+TEST_CASE("a TLS client on a plain port is refused at its first byte") {
     request_reader reader;
     reader.feed("\x16");
     REQUIRE(reader.at() == state::refused);
     CHECK(reader.why().status == 400);
 }
 
-TEST_CASE("other versions are 505") {
+TEST_CASE("other HTTP versions are refused with 505") {
     check_refused("GET / HTTP/2.0\r\nHost: h\r\n\r\n", 505);
     check_refused("GET / HTTP/1.2\r\nHost: h\r\n\r\n", 505);
     check_refused("GET / HTTP/0.9\r\nHost: h\r\n\r\n", 505);
@@ -277,14 +277,14 @@ TEST_CASE("two ways to find the end of a body are refused: request smuggling") {
     check_refused("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400);
 }
 
-TEST_CASE("an unknown transfer coding is 501") {
+TEST_CASE("an unknown transfer coding is refused with 501") {
     for (const char* coding :
          {"xchunked", "chunked, identity", "identity", "gzip, chunked", "chunked;q=1", "\"chunked\""}) {
         check_refused(post("Transfer-Encoding: " + std::string(coding) + "\r\n", "0\r\n\r\n"), 501);
     }
 }
 
-TEST_CASE("headers that servers in a chain could read differently are refused") {
+TEST_CASE("headers that two servers in a chain could interpret differently are refused") {
     check_refused(post("X: a\r\n b\r\n", ""), 400);
     check_refused(post("X: a\r\n\tb\r\n", ""), 400);
     check_refused(post("X:\r\n \r\n", ""), 400);
@@ -305,11 +305,11 @@ TEST_CASE("headers that servers in a chain could read differently are refused") 
     check_refused("GET / HTTP/1.1\nHost: h\n\n", 400);
 }
 
-TEST_CASE("bytes beyond ASCII in a value are the business of whoever reads it") {
+TEST_CASE("non-ASCII bytes in a header value are passed on") {
     CHECK(read_all_ways("GET / HTTP/1.1\r\nHost: h\r\nX: \xc3\xa4\r\n\r\n").what.ends_with("|X: \xc3\xa4|body="));
 }
 
-TEST_CASE("chunks are put together") {
+TEST_CASE("the chunks of a body are joined") {
     const auto body_of = [](std::string_view chunks) {
         const std::string bytes = post("Transfer-Encoding: Chunked\r\n", chunks);
         const outcome o = read_all_ways(bytes + "GET");
@@ -324,7 +324,7 @@ TEST_CASE("chunks are put together") {
     CHECK(body_of("1\r\na\r\n0\r\nContent-Length: 70\r\nHost: other\r\n\r\n") == "a");
 }
 
-TEST_CASE("trailers change nothing") {
+TEST_CASE("trailers are ignored") {
     const outcome o =
         read_all_ways(post("Transfer-Encoding: chunked\r\n", "0\r\nHost: other\r\nConnection: close\r\n\r\n"));
     CHECK(o.what ==
@@ -332,7 +332,7 @@ TEST_CASE("trailers change nothing") {
           "|Transfer-Encoding: chunked|body=");
 }
 
-TEST_CASE("bad chunks are refused") {
+TEST_CASE("invalid chunks are refused") {
     for (std::string_view chunks :
          {"\r\n", "g\r\n", "-1\r\n", "0x3\r\nabc", "3\nabc\r\n", "3\r\nabcd\r\n", "3\r\nabc\n0\r\n\r\n",
           "3 \r\nabc\r\n", "3\rabc", " 3\r\nabc", "3;a\nb\r\nabc", "3;a\rb\r\nabc", "0\r\nX: a\n\r\n", "0\r\nX: a\rb",
@@ -342,7 +342,7 @@ TEST_CASE("bad chunks are refused") {
     check_refused(post("Transfer-Encoding: chunked\r\n", std::string("0\r\nX: \0\r\n\r\n", 11)), 400);
 }
 
-TEST_CASE("E3 a body larger than the limit is 413, before it is read") {
+TEST_CASE("E3 a body larger than the limit is refused with 413 before it is read") {
     const reader_limits limits{.max_body = 5};
     CHECK(read_all_ways(post("Content-Length: 5\r\n", "12345"), limits).what.ends_with("|body=12345"));
     check_refused(post("Content-Length: 6\r\n", ""), 413, limits);
@@ -354,7 +354,7 @@ TEST_CASE("E3 a body larger than the limit is 413, before it is read") {
     check_refused(post("Transfer-Encoding: chunked\r\n", "ffffffffffffffff"), 413, limits);
 }
 
-TEST_CASE("J4 a long body that was promised costs no memory before it comes") {
+TEST_CASE("J4 an announced long body costs no memory before it arrives") {
     request_reader reader(reader_limits{.max_body = 1'000'000'000});
     reader.feed(post("Content-Length: 1000000000\r\n", "x"));
     CHECK(reader.at() == state::body);
@@ -363,7 +363,7 @@ TEST_CASE("J4 a long body that was promised costs no memory before it comes") {
     CHECK(reader.memory() < 500'000);
 }
 
-TEST_CASE("J4 a head larger than the limits is 431, a target 414") {
+TEST_CASE("J4 a head larger than the limit is refused with 431, a target with 414") {
     const auto head = [](std::size_t n) {
         std::string text = "GET / HTTP/1.0\r\nX: \r\n\r\n";
         text.insert(text.size() - 4, n - text.size(), 'x');
@@ -380,13 +380,13 @@ TEST_CASE("J4 a head larger than the limits is 431, a target 414") {
     check_refused("GET /" + std::string(200, 'x'), 414, limits);
 }
 
-TEST_CASE("J4 too many headers are 431") {
+TEST_CASE("J4 too many headers are refused with 431") {
     const reader_limits limits{.max_headers = 3};
     CHECK(read_all_ways("GET / HTTP/1.0\r\nA: 1\r\nB: 2\r\nC: 3\r\n\r\n", limits).what.starts_with("complete"));
     check_refused("GET / HTTP/1.0\r\nA: 1\r\nB: 2\r\nC: 3\r\nD: 4\r\n", 431, limits);
 }
 
-TEST_CASE("J4 trailers and chunk extensions are bounded") {
+TEST_CASE("J4 trailers and chunk extensions are limited") {
     const std::string start = post("Transfer-Encoding: chunked\r\n", "");
     const reader_limits limits{.max_head = 80, .max_headers = 3};
     CHECK(read_all_ways(start + "0\r\nA: 1\r\nA: 1\r\nA: 1\r\n\r\n", limits).what.starts_with("complete"));
@@ -398,7 +398,7 @@ TEST_CASE("J4 trailers and chunk extensions are bounded") {
     check_refused(many, 400, limits);
 }
 
-TEST_CASE("Expect: 100-continue asks once, between head and body") {
+TEST_CASE("Expect: 100-continue is reported once, between head and body") {
     const std::string head = post("Expect: 100-Continue\r\nContent-Length: 3\r\n", "");
     request_reader reader;
     reader.feed(head.substr(0, 20));
@@ -431,13 +431,13 @@ TEST_CASE("Expect: 100-continue asks once, between head and body") {
     CHECK(!reader.wants_continue());
 }
 
-TEST_CASE("other expectations are 417, and what is too large is not asked for") {
+TEST_CASE("other expectations are refused with 417, and a body that is too large is refused without 100 Continue") {
     check_refused(post("Expect: 200-ok\r\nContent-Length: 3\r\n", "abc"), 417);
     check_refused(post("Expect:\r\n", ""), 417);
     check_refused(post("Expect: 100-continue\r\nContent-Length: 6\r\n", ""), 413, {.max_body = 5});
 }
 
-TEST_CASE("the head is there while the body comes") {
+TEST_CASE("the head is available while the body arrives") {
     request_reader reader;
     {
         const std::string gone = post("X: y\r\nContent-Length: 3\r\n", "a");
@@ -450,7 +450,7 @@ TEST_CASE("the head is there while the body comes") {
     CHECK(reader.head().body.empty());
 }
 
-TEST_CASE("memory can be given back when a request is complete, not while it is read") {
+TEST_CASE("memory can be released when a request is complete, not while it is read") {
     request_reader reader;
     const std::string bytes = post("Content-Length: 3\r\n", "abc");
     reader.feed(bytes.substr(0, 30));
@@ -468,7 +468,7 @@ TEST_CASE("memory can be given back when a request is complete, not while it is 
     CHECK(reader.get().body == "abc");
 }
 
-TEST_CASE("memory is reused up to a bound, and gone when it is given back") {
+TEST_CASE("memory is reused up to a limit, and freed on release") {
     request_reader reader;
     const std::string bytes = post("Content-Length: 1000\r\n", std::string(1000, 'x'));
     const auto read_in_two = [&](std::string_view all) {
@@ -501,7 +501,7 @@ TEST_CASE("memory is reused up to a bound, and gone when it is given back") {
     CHECK(reader.memory() == 0);
 }
 
-TEST_CASE("nothing of one request is seen in the next") {
+TEST_CASE("no state of a request leaks into the next") {
     request_reader reader;
     reader.feed(post("A: 1\r\nTransfer-Encoding: chunked\r\n", "3;x\r\nabc\r\n0\r\nT: 1\r\n\r\n"));
     REQUIRE(reader.at() == state::complete);

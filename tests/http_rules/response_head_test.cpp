@@ -7,7 +7,7 @@
 
 using namespace keel::http;
 
-TEST_CASE("a head says its version, status and what becomes of the connection") {
+TEST_CASE("a response head contains version, status and Connection") {
     const auto head = [](int status, unsigned minor, bool keep_alive) {
         std::string out;
         begin_response(out, status, minor, keep_alive);
@@ -21,14 +21,14 @@ TEST_CASE("a head says its version, status and what becomes of the connection") 
     CHECK(head(299, 1, true) == "HTTP/1.1 299 Unknown\r\n\r\n");
 }
 
-TEST_CASE("every status that we answer with has a name") {
+TEST_CASE("every status that the server sends has a reason phrase") {
     for (int status : {100, 200, 202, 204, 400, 401, 403, 404, 405, 406, 408, 409,
                        413, 414, 415, 417, 421, 429, 431, 500, 501, 503, 505}) {
         CHECK(reason_phrase(status) != "Unknown");
     }
 }
 
-TEST_CASE("headers are appended, and no value can begin a new line") {
+TEST_CASE("header values cannot contain line ends") {
     std::string out;
     add_content_type(out, "text/event-stream");
     add_content_length(out, 0);
@@ -39,7 +39,7 @@ TEST_CASE("headers are appended, and no value can begin a new line") {
           "X: a  Set-Cookie: b c  d\r\n");
 }
 
-TEST_CASE("the length of a JSON answer is filled in afterwards") {
+TEST_CASE("the length of a JSON response is filled in afterwards") {
     std::string out = "before";
     const std::size_t slot = begin_json(out, 200, 1, true);
     out += "{\"a\":1}";
@@ -60,7 +60,7 @@ TEST_CASE("the length of a JSON answer is filled in afterwards") {
         "Content-Length:    1234567\r\n\r\nxxx"));
 }
 
-TEST_CASE("chunks are what our own reader takes, and an empty one does not end the body") {
+TEST_CASE("written chunks are read back, and an empty chunk does not end the body") {
     std::string out = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n";
     std::string expected;
     for (std::size_t n : {1u, 15u, 16u, 255u, 0u, 4096u, 70000u}) {

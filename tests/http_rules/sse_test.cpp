@@ -50,7 +50,7 @@ sse_outcome read(std::string_view stream, const sse_limits& limits = {}) {
 
 }  // namespace
 
-TEST_CASE("events are written as the standard frames them") {
+TEST_CASE("events are written in the format of the standard") {
     std::string out;
     append_event(out, "7", "message", R"({"a":1})");
     append_event(out, {}, {}, "x");
@@ -102,7 +102,7 @@ TEST_CASE("one byte order mark at the start is skipped") {
               .events.empty());
 }
 
-TEST_CASE("fields: one blank is taken away, a colon is not needed") {
+TEST_CASE("one blank after the colon of a field is removed, and the colon is optional") {
     CHECK(read("data:a\n\ndata:  b\n\ndata\n\ndata\ndata\n\ndata: a:b\n\n").events ==
           "[|message|a][|message| b][|message|][|message|\n][|message|a:b]");
     CHECK(read("event: x\ndata: a\n\ndata: b\n\nevent: y\n\ndata: c\n\n").events == "[|x|a][|message|b][|message|c]");
@@ -118,13 +118,13 @@ TEST_CASE("the id of an event without data is remembered") {
     CHECK(read("id: 4\n\n").events.empty());
 }
 
-TEST_CASE("ids last, can be taken back, and count from the end of their event on") {
+TEST_CASE("an event id persists, can be reset, and takes effect at the end of its event") {
     CHECK(read("id: 1\ndata: a\n\ndata: b\n\nid\ndata: c\n\n").events == "[1|message|a][1|message|b][|message|c]");
     CHECK(read("id: 1\n\nid: 2\ndata: x\n").last_id == "1");
     CHECK(read(std::string("id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n", 31)).events == "[1|message|a][1|message|b]");
 }
 
-TEST_CASE("retry is digits and nothing else") {
+TEST_CASE("retry accepts digits only") {
     CHECK(read("retry: 1500\n").retry == 1500);
     CHECK(read("retry: 0\n").retry == 0);
     CHECK(read("retry: 5\nretry: 1.5\nretry: -1\nretry: 2s\nretry:\nretry: +3\nretry:  4\n").retry == 5);
@@ -152,7 +152,7 @@ TEST_CASE("an event without its empty line is discarded") {
     CHECK(seen.back() == "|d");
 }
 
-TEST_CASE("E3, J4: an event that is too large is skipped, and the stream goes on") {
+TEST_CASE("E3, J4: an event that is too large is skipped, and the stream continues") {
     const sse_limits limits{.max_event = 8};
     CHECK(read("data: 1234\ndata: 123\n\n", limits).events == "[|message|1234\n123]");
     // In one line, in several, in a line without end.
@@ -185,7 +185,7 @@ TEST_CASE("J4: only the beginning of an event that is too large is kept") {
     CHECK(beginning.size() == 1024);
 }
 
-TEST_CASE("J4: lines that are no data are bounded, and harm nothing else") {
+TEST_CASE("J4: lines without data are limited, without effect on others") {
     const sse_limits limits{.max_event = 100};
     const std::string line(1000, 'x');
     CHECK(read(": " + line + "\ndata: a\n\n", limits).events == "[|message|a]");
@@ -195,7 +195,7 @@ TEST_CASE("J4: lines that are no data are bounded, and harm nothing else") {
     CHECK(read("id: 1\n\nid: " + line + "\ndata: a\n\n", limits).events == "[|message|a]");
 }
 
-TEST_CASE("J4: an id that is too long to be sent back is none") {
+TEST_CASE("J4: an id that is too long for a header is ignored") {
     const std::string longest(8 * 1024, 'i');
     const auto last_id = [](const std::string& id) {
         sse_reader reader;

@@ -7,7 +7,7 @@
 using namespace keel;
 using namespace keel::test;
 
-TEST_CASE("A2: progress and log messages come in their order, then the answer, then nothing") {
+TEST_CASE("A2: progress and log messages are sent in order, then the answer, then nothing") {
     std::optional<context> saved;
     auto work = [&saved](context& ctx) {
         saved = ctx;
@@ -50,7 +50,7 @@ TEST_CASE("A2: progress and log messages come in their order, then the answer, t
     saved.reset();
 }
 
-TEST_CASE("A8: an id that was answered can be used again, a hundred thousand times, and nothing stays") {
+TEST_CASE("A8: an answered id can be reused 100,000 times, without a leak") {
     server_under_test s({.quiet = true});
     s.tool("quick", [] { return "done"; }, {.quick = true});
     s.tool("coroutine", [](context& ctx) -> task<std::string> {
@@ -78,7 +78,7 @@ TEST_CASE("A8: an id that was answered can be used again, a hundred thousand tim
     CHECK(s.wire->bytes_taken() - before == each * rounds);
 }
 
-TEST_CASE("A9: an id that was cancelled can be used again while the old handler still runs") {
+TEST_CASE("A9: a cancelled id can be reused while the old handler still runs") {
     gate old_gate;
     gate new_gate;
     server_under_test s;
@@ -109,7 +109,7 @@ TEST_CASE("A9: an id that was cancelled can be used again while the old handler 
     CHECK(s.seen.take().size() == 2);
 }
 
-TEST_CASE("A9: the same with worker threads") {
+TEST_CASE("A9: a cancelled id can be reused while the old handler still runs on a worker thread") {
     thread_gate old_gate;
     thread_gate new_gate;
     server_under_test s;
@@ -133,7 +133,7 @@ TEST_CASE("A9: the same with worker threads") {
     CHECK(s.answer("5") == "new");
 }
 
-TEST_CASE("A12, F5: while every worker is blocked, ping, cancel, quick tools and timeouts go on") {
+TEST_CASE("A12, F5: ping, cancel, quick tools and timeouts work while every worker is blocked") {
     thread_gate busy;
     gate never;
     server_under_test s;

@@ -21,7 +21,7 @@ lines cancels(tap& t) {
 
 }  // namespace
 
-TEST_CASE("D1: when the connection ends every waiter fails once, with the cause, before the end is told") {
+TEST_CASE("D1: when the connection ends every call fails once, with the cause, before on_closed") {
     peer_under_test c(rpc::role::client);
     std::vector<peer_under_test::asked*> all;
     for (int i = 0; i < 100; ++i) all.push_back(&c.ask("tools/call"));
@@ -42,7 +42,7 @@ TEST_CASE("D1: when the connection ends every waiter fails once, with the cause,
     CHECK(c.events.back() == "closed");
 }
 
-TEST_CASE("D1: a waiter that asks again when it fails is refused at once") {
+TEST_CASE("D1: a call made when another one fails is refused at once") {
     peer_under_test c(rpc::role::client);
     std::string second;
     detail::activity line(*c.loop);
@@ -74,8 +74,7 @@ TEST_CASE("D3: a request after the end fails at once and writes nothing") {
     CHECK(c.seen.take().empty());
 }
 
-TEST_CASE(
-    "D4, D8: without an answer in time the call fails of its own kind, the peer is told, a late answer is dropped") {
+TEST_CASE("D4, D8: a call that times out fails with timed_out, the peer gets a cancel, a late answer is dropped") {
     peer_under_test c(rpc::role::client);
     rpc::peer::call_options_with_progress options;
     options.idle = 5s;
@@ -96,7 +95,7 @@ TEST_CASE(
     CHECK(other.outcome == R"({"v":1})");
 }
 
-TEST_CASE("B10, D5: nobody is told that initialize was given up") {
+TEST_CASE("B10, D5: no cancel is sent for an abandoned initialize") {
     peer_under_test c(rpc::role::client);
     auto& timed = c.ask("initialize", json::object({{"protocolVersion", "2025-11-25"}}));
     auto& given_up = c.ask("initialize", json::object({{"protocolVersion", "2025-11-25"}}));
@@ -107,7 +106,7 @@ TEST_CASE("B10, D5: nobody is told that initialize was given up") {
     CHECK(c.seen.take().size() == 2);
 }
 
-TEST_CASE("D6: a call that is given up before its write has started leaves nothing on the wire") {
+TEST_CASE("D6: a call that is cancelled before its write has started sends nothing") {
     peer_under_test c(rpc::role::client);
     c.wire->stall();
     auto& a = c.ask("tools/call");
@@ -129,7 +128,7 @@ TEST_CASE("D6: a call that is given up before its write has started leaves nothi
 }
 
 TEST_CASE(
-    "D7: a call that is given up after its write has started is cancelled once, and the caller does not wait for "
+    "D7: a call that is abandoned after its write has started sends one cancel, and the caller does not wait for "
     "that") {
     for (std::size_t taken : {1U, 20U, 10'000U}) {
         CAPTURE(taken);
@@ -150,7 +149,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("D12: progress keeps a call alive, though not for ever") {
+TEST_CASE("D12: progress extends the timeout of a call, but not forever") {
     peer_under_test c(rpc::role::client);
     int reported = 0;
     rpc::peer::call_options_with_progress options;
@@ -173,7 +172,7 @@ TEST_CASE("D12: progress keeps a call alive, though not for ever") {
     CHECK(reported == n - 1);
 }
 
-TEST_CASE("D12: a token is sent even when nobody listens, so that progress can restart the clock") {
+TEST_CASE("D12: a progress token is sent even without a callback, so that progress can extend the timeout") {
     peer_under_test c(rpc::role::client);
     auto& a = c.ask("tools/call");
     std::string frame = c.seen.take().at(0);
@@ -209,7 +208,7 @@ TEST_CASE("D13, D16: progress and answer in one read: callbacks first, in order,
     CHECK(c.events.size() == 6);
 }
 
-TEST_CASE("D16: a progress callback may give up its own call") {
+TEST_CASE("D16: a progress callback can cancel its own call") {
     peer_under_test c(rpc::role::client);
     rpc::peer::call_options_with_progress options;
     peer_under_test::asked* mine = nullptr;
@@ -228,7 +227,7 @@ TEST_CASE("D16: a progress callback may give up its own call") {
     CHECK(cancels(c.seen) == lines{id});
 }
 
-TEST_CASE("D17: whether the answer or the cancel came first decides, and the other is discarded") {
+TEST_CASE("D17: the first of answer and cancel decides, and the other is discarded") {
     SUBCASE("the answer") {
         peer_under_test c(rpc::role::client);
         auto& a = c.ask("tools/call");

@@ -25,7 +25,7 @@ constexpr era eras[] = {{"legacy", false}, {"modern", true}};
 
 }  // namespace
 
-TEST_CASE("B1: a job that is cancelled before a worker takes it is never invoked") {
+TEST_CASE("B1: a call that is cancelled while queued for a worker never runs") {
     thread_gate busy;
     server_under_test s({.workers = 1});
     std::atomic<int> invoked{0};
@@ -125,7 +125,7 @@ TEST_CASE("B2, B20: a worker sees the stop token of its request fire") {
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("B3: a cancel that is read after the handler returned and before its answer counts") {
+TEST_CASE("B3: a cancel that arrives after the handler returned and before its answer takes effect") {
     thread_gate g;
     server_under_test s;
     s.tool("block", [&] {
@@ -142,7 +142,7 @@ TEST_CASE("B3: a cancel that is read after the handler returned and before its a
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("B3, B4: a cancel that is read after the answer was settled takes it back while it has not begun to leave") {
+TEST_CASE("B3, B4: a cancel that arrives after the answer was queued withdraws it if its write has not started") {
     thread_gate g;
     server_under_test s;
     s.tool("block", [&] {
@@ -161,7 +161,7 @@ TEST_CASE("B3, B4: a cancel that is read after the answer was settled takes it b
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("B4: what waits behind a stalled writer is withdrawn, the frames of others stay in order") {
+TEST_CASE("B4: an answer behind a stalled writer is withdrawn, other messages stay in order") {
     for (const era& e : eras) {
         CAPTURE(e.name);
         gate g;
@@ -197,7 +197,7 @@ TEST_CASE("B4: what waits behind a stalled writer is withdrawn, the frames of ot
     }
 }
 
-TEST_CASE("B5: an answer whose write has started is completed whatever the cancel says") {
+TEST_CASE("B5: an answer whose write has started is completed despite a cancel") {
     std::size_t whole = 0;
     {
         server_under_test s;
@@ -223,7 +223,7 @@ TEST_CASE("B5: an answer whose write has started is completed whatever the cance
     }
 }
 
-TEST_CASE("B8: a thousand cancels are one") {
+TEST_CASE("B8: a repeated cancel has no further effect") {
     gate never;
     gate cleanup;
     server_under_test s;
@@ -253,7 +253,7 @@ TEST_CASE("B8: a thousand cancels are one") {
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("B10: a server answers initialize whatever is cancelled") {
+TEST_CASE("B10: initialize is answered despite a cancel") {
     server_under_test s;
     s.start();
     s.wire->stall();
@@ -266,7 +266,7 @@ TEST_CASE("B10: a server answers initialize whatever is cancelled") {
     CHECK(s.seen.answer_message("0")["result"]["protocolVersion"].if_string() == "2025-11-25");
 }
 
-TEST_CASE("B11: what a handler says after the cancel is discarded, and it sees success") {
+TEST_CASE("B11: output of a handler after the cancel is discarded without an error") {
     for (const era& e : eras) {
         CAPTURE(e.name);
         gate never;
@@ -296,7 +296,8 @@ TEST_CASE("B11: what a handler says after the cancel is discarded, and it sees s
 }
 
 TEST_CASE(
-    "B12: the nested requests of a cancelled request fail at once, the peer is told of each, a third is refused") {
+    "B12: the nested requests of a cancelled request fail at once, the peer gets a cancel for each, a third is "
+    "refused") {
     server_under_test s;
     std::vector<std::string> ended;
     s.tool("ask", [&](context& ctx) -> task<std::string> {
@@ -364,7 +365,7 @@ TEST_CASE("B13: a handler that throws after the cancel is logged, not answered")
     s.finish();
 }
 
-TEST_CASE("B14: a handler that ignores its token and returns an hour later is heard by nobody") {
+TEST_CASE("B14: a handler that ignores its stop token and returns an hour later is not answered") {
     gate late;
     thread_gate late_thread;
     server_under_test s;
@@ -397,7 +398,7 @@ TEST_CASE("B14: a handler that ignores its token and returns an hour later is he
     CHECK(s.ends.empty());
 }
 
-TEST_CASE("B15: cleanup that waits again and ends in time is waited for") {
+TEST_CASE("B15: cleanup that waits again and ends in time is awaited") {
     gate never;
     gate cleanup;
     server_under_test s;
@@ -457,7 +458,7 @@ TEST_CASE("B15: cleanup that does not end within its grace is abandoned") {
     CHECK(s.seen.all().size() == before);
 }
 
-TEST_CASE("B16: of a hundred in flight every other one is cancelled, and fifty are answered") {
+TEST_CASE("B16: of 100 requests in flight every other one is cancelled, and 50 are answered") {
     for (std::uint64_t seed : {0U, 1U, 2U, 3U}) {
         CAPTURE(seed);
         gate g;
@@ -479,7 +480,7 @@ TEST_CASE("B16: of a hundred in flight every other one is cancelled, and fifty a
     }
 }
 
-TEST_CASE("B17: the reason of a cancel reaches the handler and the log, cut and escaped") {
+TEST_CASE("B17: the reason of a cancel is passed to the handler and the log, truncated and escaped") {
     gate never;
     server_under_test s;
     std::vector<std::string> reasons;
@@ -509,7 +510,7 @@ TEST_CASE("B17: the reason of a cancel reaches the handler and the log, cut and 
     for (const std::string& line : s.log()) CHECK(line.size() < 400);
 }
 
-TEST_CASE("B20: a client obeys the server's cancels as a server does the client's") {
+TEST_CASE("B20: a client handles cancels of the server like a server those of the client") {
     gate never;
     gate late;
     peer_under_test c(rpc::role::client);

@@ -29,7 +29,7 @@ constexpr const char* shutting_down = "error -32603 server shutting down";
 
 }  // namespace
 
-TEST_CASE("C1: end of input without drain cancels in that turn, and tells each request why") {
+TEST_CASE("C1: end of input without drain cancels in that turn, and answers each request with the reason") {
     gate never;
     server_under_test s;
     add_park(s, never);
@@ -48,7 +48,7 @@ TEST_CASE("C1: end of input without drain cancels in that turn, and tells each r
     CHECK(s.wire->closed());
 }
 
-TEST_CASE("C1: with a drain of 1.5 s what is ready by then is answered, the rest is told why") {
+TEST_CASE("C1: with a drain of 1.5 s calls that finish by then are answered, the others get the reason") {
     gate first;
     gate never;
     server_under_test s({.bounds = with_drain(1500ms)});
@@ -102,7 +102,7 @@ TEST_CASE("C1: everything that was read before the end is dispatched, and ready 
     for (int i = 0; i < 100; ++i) CHECK(s.answer(std::to_string(i)) == "done");
 }
 
-TEST_CASE("C1: if the peer is gone altogether a drain ends at once and nothing is written") {
+TEST_CASE("C1: if the peer has disconnected a drain ends at once and nothing is written") {
     gate never;
     server_under_test s({.bounds = with_drain(1h)});
     add_park(s, never);
@@ -117,7 +117,7 @@ TEST_CASE("C1: if the peer is gone altogether a drain ends at once and nothing i
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("C2: handlers that wait for the peer are woken at the end of input, not later") {
+TEST_CASE("C2: handlers that wait for the peer are resumed at the end of input, not later") {
     duration drain{};
     SUBCASE("without drain") {}
     SUBCASE("with a drain they may still answer") { drain = 10s; }
@@ -159,7 +159,7 @@ TEST_CASE("C4: end of input before the first message, and in the middle of the h
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("C5: a read error ends both directions in every state, and its cause is told") {
+TEST_CASE("C5: a read error ends both directions in every state, and its cause is reported") {
     gate g;
     server_under_test s({.bounds = with_drain(1h)});
     add_park(s, g);
@@ -226,7 +226,7 @@ TEST_CASE("C6: a write error before, inside or between frames ends the connectio
     }
 }
 
-TEST_CASE("C7: a peer that stops listening is noticed without writing to it") {
+TEST_CASE("C7: a disconnected peer is detected without writing to it") {
     gate never;
     server_under_test s;
     add_park(s, never);
@@ -240,7 +240,7 @@ TEST_CASE("C7: a peer that stops listening is noticed without writing to it") {
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("C7: also while reading is paused because the peer takes nothing") {
+TEST_CASE("C7: a disconnected peer is detected while reading is paused by backpressure") {
     limits l;
     l.out_queue_soft = 1000;
     l.out_queue = 2000;
@@ -257,7 +257,7 @@ TEST_CASE("C7: also while reading is paused because the peer takes nothing") {
     CHECK(s.ends.size() == 1);
 }
 
-TEST_CASE("C9: after the end every way to say something is quiet, from any thread") {
+TEST_CASE("C9: after the end every way to send something does nothing, from any thread") {
     peer_under_test p(rpc::role::server);
     std::shared_ptr<rpc::request> request;
     p.on["save"] = [&](std::shared_ptr<rpc::request> r) -> task<std::string> {
@@ -300,16 +300,16 @@ TEST_CASE("C9: after the end every way to say something is quiet, from any threa
     request.reset();
 }
 
-TEST_CASE("C9: a session tells nobody of changed tools when nobody is there") {
+TEST_CASE("C9: a closed session sends no change notifications") {
     server_under_test s;
     s.start("2025-11-25");
     s.eof();
     s.tool("new", [] { return ""; }, {.quick = true});
-    s.on_loop([&] { s.session->list_changed(server_side::list_kind::tools); });
+    s.on_loop([&] { s.session->list_changed(list_kind::tools); });
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("C10: a last line without its newline is served if it is whole, and ignored if it is not") {
+TEST_CASE("C10: a last line without a newline is served if it is complete, and ignored otherwise") {
     server_under_test s;
     s.tool("quick", [] { return "done"; }, {.quick = true});
     s.start("2025-11-25");
@@ -337,7 +337,7 @@ TEST_CASE("C10: a last line without its newline is served if it is whole, and ig
     CHECK(s.ends[0].cause.empty());
 }
 
-TEST_CASE("C11: a peer that takes no byte for write_stall is gone") {
+TEST_CASE("C11: a peer that reads nothing for write_stall is disconnected") {
     gate never;
     server_under_test s;
     add_park(s, never);
@@ -358,7 +358,7 @@ TEST_CASE("C11: a peer that takes no byte for write_stall is gone") {
     CHECK(s.handlers.here() == 0);
 }
 
-TEST_CASE("C13: end of input with nothing in flight is the end, in one turn") {
+TEST_CASE("C13: end of input with nothing in flight closes in one turn") {
     server_under_test s;
     s.start("2025-11-25");
     s.wire->eof();
@@ -369,7 +369,7 @@ TEST_CASE("C13: end of input with nothing in flight is the end, in one turn") {
     CHECK(s.loop->timers() == 0);
 }
 
-TEST_CASE("G1: a session that is closed before it is started ends as soon as it is") {
+TEST_CASE("G1: a session that is closed before its start ends at its start") {
     server_under_test s;
     s.on_loop([&] { s.session->close({}); });
     CHECK(s.ends.empty());
@@ -377,7 +377,7 @@ TEST_CASE("G1: a session that is closed before it is started ends as soon as it 
     CHECK(s.ends.size() == 1);
 }
 
-TEST_CASE("G2: the order of a local close") {
+TEST_CASE("G2: a local close cancels handlers, fails calls and writes the last answer before it closes") {
     gate never;
     gate cleanup;
     limits l;
@@ -471,7 +471,7 @@ TEST_CASE("G3: close from inside any callback neither waits for itself nor ends 
     CHECK(p.peer->closed());
 }
 
-TEST_CASE("G4: a session that is let go in its own last callback takes nothing with it") {
+TEST_CASE("G4: a session can be destroyed in its own last callback") {
     gate never;
     server_under_test s;
     add_park(s, never);

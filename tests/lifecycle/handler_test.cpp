@@ -47,7 +47,7 @@ constexpr const char* kinds[] = {"quick", "worker", "coroutine", "coroutine-at-o
 
 }  // namespace
 
-TEST_CASE("F1: whatever a handler throws, the peer gets one fixed error and the text stays here") {
+TEST_CASE("F1: whatever a handler throws, the peer gets one fixed error, and the text is only logged") {
     server_under_test s;
     add_throwing_tools(s);
     s.start("2025-11-25");
@@ -72,7 +72,7 @@ TEST_CASE("F1: whatever a handler throws, the peer gets one fixed error and the 
     CHECK(s.logged("secret-kind"));
 }
 
-TEST_CASE("F2: a protocol error that a handler means is sent as it is") {
+TEST_CASE("F2: a keel::error of a handler is sent unchanged") {
     server_under_test s;
     add_throwing_tools(s);
     s.start("2025-11-25");
@@ -87,7 +87,7 @@ TEST_CASE("F2: a protocol error that a handler means is sent as it is") {
     }
 }
 
-TEST_CASE("F3: a result that cannot be sent is an error, never silence") {
+TEST_CASE("F3: a result that cannot be sent is answered with an error") {
     limits small;
     small.max_message = 4096;
     server_under_test s({.bounds = small});
@@ -127,7 +127,7 @@ TEST_CASE("F3: a result that cannot be sent is an error, never silence") {
     }
 }
 
-TEST_CASE("F4: a coroutine that never ends is abandoned, and ends harmlessly later") {
+TEST_CASE("F4: a coroutine that never ends is abandoned, and may end later") {
     gate forever;
     server_under_test s;
     s.tool("deaf", [&](context& ctx) -> task<std::string> {
@@ -167,7 +167,7 @@ TEST_CASE("F4: a coroutine that never ends is abandoned, and ends harmlessly lat
     CHECK(s.answers_to("1") == 1);
 }
 
-TEST_CASE("F4: a blocked worker is abandoned, and ends harmlessly after everything else has") {
+TEST_CASE("F4: a blocked worker is abandoned, and may end after everything else") {
     thread_gate forever;
     bool destroy = false;
     SUBCASE("while its session is still there") {}
@@ -196,7 +196,7 @@ TEST_CASE("F4: a blocked worker is abandoned, and ends harmlessly after everythi
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("F4: a worker that is blocked when the last owner of its server lets go touches nothing that is gone") {
+TEST_CASE("F4: a worker that is blocked when its server is destroyed uses no freed objects") {
     auto forever = std::make_shared<thread_gate>();
     auto ended = std::make_shared<thread_gate>();
     auto loop = std::make_shared<manual_loop>();
@@ -272,7 +272,7 @@ TEST_CASE("F6: a handler closes its own connection and is not answered") {
     CHECK(s.ends[0].abandoned == 0);
 }
 
-TEST_CASE("F6: a handler that closes and then stays is waited for no longer than its grace") {
+TEST_CASE("F6: a handler that closes its connection and keeps running is awaited only for the grace time") {
     thread_gate forever;
     server_under_test s;
     s.tool("close", [&](context& ctx) {
@@ -293,7 +293,7 @@ TEST_CASE("F6: a handler that closes and then stays is waited for no longer than
     forever.open();
 }
 
-TEST_CASE("F7, C9: a saved context can be used when its request, its connection and its server are gone") {
+TEST_CASE("F7, C9: a saved context can be used after the end of its request, its connection and its server") {
     std::optional<context> saved;
     auto loop = std::make_shared<manual_loop>();
     auto use = [&](const std::string& when) {
@@ -367,7 +367,7 @@ TEST_CASE("F7, C9: a saved context can be used when its request, its connection 
     saved.reset();
 }
 
-TEST_CASE("F8: ten thousand requests against handlers that wait: the excess is told so, and a cancel still works") {
+TEST_CASE("F8: of 10,000 requests those beyond the limit are refused, and a cancel still works") {
     gate never;
     server_under_test s;
     s.tool("park", [&](context&) -> task<std::string> {
@@ -396,7 +396,7 @@ TEST_CASE("F8: ten thousand requests against handlers that wait: the excess is t
     CHECK(s.ends.size() == 1);
 }
 
-TEST_CASE("F8: the bound of the whole server counts the handlers of all its connections") {
+TEST_CASE("F8: the limit of the server counts the handlers of all its connections") {
     gate never;
     server_under_test s({.bounds = [] {
         limits l;
@@ -521,7 +521,7 @@ TEST_CASE("F10: a nested request that cannot be delivered fails at once") {
     if (!s.wire->started()) s.start();
 }
 
-TEST_CASE("F11: an error of the machinery that starts a handler is an answer, not the end of the connection") {
+TEST_CASE("F11: an exception while a handler is started is answered with an error and does not end the connection") {
     peer_under_test p(rpc::role::server);
     p.on["broken"] = [](std::shared_ptr<rpc::request>) -> task<std::string> {
         throw std::system_error(EAGAIN, std::generic_category());

@@ -24,7 +24,7 @@ std::string nested(std::size_t depth) { return std::string(depth, '[') + std::st
 
 }  // namespace
 
-TEST_CASE("E1: bytes that are no JSON get an anonymous parse error, and the next message is served") {
+TEST_CASE("E1: invalid JSON gets a parse error without an id, and the next message is served") {
     const std::string bad[] = {
         "hello",
         "{",
@@ -51,7 +51,7 @@ TEST_CASE("E1: bytes that are no JSON get an anonymous parse error, and the next
     CHECK(s.in_flight() == 0);
 }
 
-TEST_CASE("E0, E1: the client role never replies to what it cannot read") {
+TEST_CASE("E0, E1: the client role never answers invalid input") {
     peer_under_test c(rpc::role::client);
     auto& a = c.ask("tools/list");
     std::string id = json::to_string(json::parse(c.seen.take().at(0))["id"]);
@@ -65,7 +65,7 @@ TEST_CASE("E0, E1: the client role never replies to what it cannot read") {
     CHECK(a.outcome == "{}");
 }
 
-TEST_CASE("E0: anonymous errors are limited by the second, and reading goes on") {
+TEST_CASE("E0: errors without an id are rate-limited, and reading continues") {
     server_under_test s;
     s.start("2025-11-25");
     for (int i = 0; i < 1000; ++i) s.wire->feed("oops\n");
@@ -79,7 +79,7 @@ TEST_CASE("E0: anonymous errors are limited by the second, and reading goes on")
     CHECK(s.seen.take().size() == 10);
 }
 
-TEST_CASE("E2: empty lines, blanks, a carriage return and a byte order mark are nobody's business") {
+TEST_CASE("E2: empty lines, blanks, carriage returns and a byte order mark are ignored") {
     server_under_test s;
     s.start();
     s.wire->feed(
@@ -94,7 +94,7 @@ TEST_CASE("E2: empty lines, blanks, a carriage return and a byte order mark are 
     CHECK(s.seen.take() == lines{result_line("1")});
 }
 
-TEST_CASE("E2: a byte order mark in front of the first message is stripped, however it is cut") {
+TEST_CASE("E2: a byte order mark before the first message is removed, however the input is split") {
     for (std::size_t cut : {0U, 1U, 2U, 3U, 4U}) {
         CAPTURE(cut);
         server_under_test s;
@@ -108,7 +108,7 @@ TEST_CASE("E2: a byte order mark in front of the first message is stripped, howe
     }
 }
 
-TEST_CASE("E2, A3: the same conversation cut into arbitrary pieces gives the same answers") {
+TEST_CASE("E2, A3: a conversation split at arbitrary bytes gives the same answers") {
     std::string talk;
     lines expected;
     for (int i = 0; i < 20; ++i) {
@@ -131,7 +131,7 @@ TEST_CASE("E2, A3: the same conversation cut into arbitrary pieces gives the sam
     }
 }
 
-TEST_CASE("E3: a line that is too long is skipped, however it is cut, and the next one is served") {
+TEST_CASE("E3: a line that is too long is skipped, however the input is split, and the next one is served") {
     limits l;
     l.max_message = 1000;
     const std::string filler(5000, 'x');
@@ -165,7 +165,7 @@ TEST_CASE("E3: a line that is too long is skipped, however it is cut, and the ne
     }
 }
 
-TEST_CASE("E3: a line without end is skipped in constant memory, also at the end of input") {
+TEST_CASE("E3: an endless line is skipped in constant memory, also at the end of input") {
     limits l;
     l.max_message = 1000;
     server_under_test s({.bounds = l});
@@ -180,7 +180,7 @@ TEST_CASE("E3: a line without end is skipped in constant memory, also at the end
     CHECK(s.ends.size() == 1);
 }
 
-TEST_CASE("E3: the answer to a call of ours that is too long fails that call and no other") {
+TEST_CASE("E3: an answer that is too long fails its call and no other") {
     limits l;
     l.max_message = 1000;
     peer_under_test c(rpc::role::client, l);
@@ -196,7 +196,7 @@ TEST_CASE("E3: the answer to a call of ours that is too long fails that call and
     CHECK(c.seen.take().empty());
 }
 
-TEST_CASE("E8: an unknown method is not found, in both eras") {
+TEST_CASE("E8: an unknown method is answered with method_not_found, in all revisions") {
     server_under_test s;
     SUBCASE("legacy") {
         s.start("2025-11-25");
@@ -213,7 +213,7 @@ TEST_CASE("E8: an unknown method is not found, in both eras") {
     for (const char* id : {"1", "2", "3"}) CHECK(s.seen.answer_message(id)["error"]["code"].if_int() == -32601);
 }
 
-TEST_CASE("E8: the peer's method name comes back printable and bounded") {
+TEST_CASE("E8: the method name in the error is escaped and truncated") {
     server_under_test s;
     s.start("2025-11-25");
     s.send(request_line("1", std::string(100'000, 'x')));
@@ -222,7 +222,7 @@ TEST_CASE("E8: the peer's method name comes back printable and bounded") {
     CHECK(s.answer("2").find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("E10: params that are no object, or of wrong types for the method, are invalid") {
+TEST_CASE("E10: params that are not an object, or have wrong types, are invalid") {
     server_under_test s;
     add_echo(s);
     s.start("2025-11-25");
@@ -251,7 +251,7 @@ TEST_CASE("E10: params that are no object, or of wrong types for the method, are
     CHECK(s.answer("102") == "still served");
 }
 
-TEST_CASE("E11: before initialize only ping is served, and what is pipelined behind it waits for it") {
+TEST_CASE("E11: before initialize only ping is served, and requests pipelined after initialize wait for it") {
     server_under_test s;
     add_echo(s);
     s.start();
@@ -271,7 +271,7 @@ TEST_CASE("E11: before initialize only ping is served, and what is pipelined beh
     CHECK(s.answer("7") == "after");
 }
 
-TEST_CASE("E11: an initialize that is refused leaves the connection as it was") {
+TEST_CASE("E11: a refused initialize leaves the connection unchanged") {
     server_under_test s;
     s.start();
     int id = 0;
@@ -289,7 +289,7 @@ TEST_CASE("E11: an initialize that is refused leaves the connection as it was") 
     CHECK(s.answer("101") == "error -32600 already initialized");
 }
 
-TEST_CASE("E12: a modern request with a version that is not ours is told which are") {
+TEST_CASE("E12: a 2026-07-28 request with an unsupported version gets the supported versions") {
     server_under_test s;
     s.start();
     s.send(request_line("1", "tools/list", "{" + meta_with("\"2099-01-01\"") + "}"));
@@ -302,7 +302,7 @@ TEST_CASE("E12: a modern request with a version that is not ours is told which a
     CHECK(s.seen.answer_message("2").contains("result"));
 }
 
-TEST_CASE("E13: a modern server ignores responses, a modern client ignores requests") {
+TEST_CASE("E13: in 2026-07-28 a server ignores responses, a client ignores requests") {
     server_under_test s;
     s.start();
     s.send(modern_line("1", "tools/list"));
@@ -326,7 +326,7 @@ TEST_CASE("E13: a modern server ignores responses, a modern client ignores reque
     CHECK(std::any_of(c.events.begin(), c.events.end(), [](const std::string& e) { return e.starts_with("report"); }));
 }
 
-TEST_CASE("J6: a flood of bad input fills neither the log nor a line of it") {
+TEST_CASE("J6: a flood of invalid input does not flood the log") {
     server_under_test s;
     s.start("2025-11-25");
     for (int second = 0; second < 5; ++second) {

@@ -57,7 +57,7 @@ TEST_CASE("J1: a million progress calls of a coroutine behind a stalled reader")
     check_end(s);
 }
 
-TEST_CASE("J1: a million progress calls of a worker, whoever is faster") {
+TEST_CASE("J1: a million progress calls of a worker, with a faster or slower loop") {
     server_under_test s({.bounds = tight()});
     s.tool("busy", [&](context& ctx) {
         head_count::presence here(s.handlers);
@@ -77,7 +77,7 @@ TEST_CASE("J1: a million progress calls of a worker, whoever is faster") {
     check_end(s);
 }
 
-TEST_CASE("J1: at the hard mark reading pauses, answers are kept, and all of it goes on when the peer reads") {
+TEST_CASE("J1: at the queue limit reading pauses, answers are kept, and all continue when the peer reads") {
     server_under_test s({.bounds = tight()});
     s.tool("big", [] { return std::string(10'000, 'x'); }, {.quick = true});
     s.start("2025-11-25");
@@ -96,13 +96,13 @@ TEST_CASE("J1: at the hard mark reading pauses, answers are kept, and all of it 
     for (int i = 0; i < 100; ++i) CHECK(s.answers_to(std::to_string(i)) == 1);
 }
 
-TEST_CASE("J1: a list that changed is announced once when there is room again") {
+TEST_CASE("J1: a changed list is announced once when the queue has room again") {
     server_under_test s({.bounds = tight()});
     s.tool("big", [] { return std::string(30'000, 'x'); }, {.quick = true});
     s.start("2025-11-25");
     s.wire->stall();
     s.call("1", "big");
-    for (int i = 0; i < 10; ++i) s.on_loop([&] { s.session->list_changed(server_side::list_kind::tools); });
+    for (int i = 0; i < 10; ++i) s.on_loop([&] { s.session->list_changed(list_kind::tools); });
     s.wire->resume();
     s.loop->run();
     CHECK(s.seen.with_method("notifications/tools/list_changed").empty());
@@ -112,7 +112,7 @@ TEST_CASE("J1: a list that changed is announced once when there is room again") 
     CHECK(s.seen.with_method("notifications/tools/list_changed").size() == 1);
 }
 
-TEST_CASE("J3: after ten thousand mixed requests nothing has stayed") {
+TEST_CASE("J3: after 10,000 mixed requests nothing is leaked") {
     server_under_test s;
     gate never;
     s.tool("quick", [] { return "done"; }, {.quick = true});

@@ -66,7 +66,7 @@ lines levels(tap& t) {
 
 }  // namespace
 
-TEST_CASE("LIFE-02, LIFE-08: initialize agrees on the version asked for, or offers the latest") {
+TEST_CASE("LIFE-02, LIFE-08: initialize accepts the requested version, or offers the latest") {
     for (const char* version : legacy_versions) {
         server_under_test s;
         s.start();
@@ -81,7 +81,7 @@ TEST_CASE("LIFE-02, LIFE-08: initialize agrees on the version asked for, or offe
     }
 }
 
-TEST_CASE("LIFE-04, TOOL-01, LOG-01: the result of initialize says what that revision knows") {
+TEST_CASE("LIFE-04, TOOL-01, LOG-01: the result of initialize has the members of its revision") {
     for (const char* version : legacy_versions) {
         CAPTURE(version);
         server_under_test s({.instructions = "Use it well"});
@@ -111,7 +111,7 @@ TEST_CASE("LIFE-06: ping is answered with an empty result, before, during and af
     for (const char* id : {"1", "3", "4"}) CHECK(s.answer(id) == "{}");
 }
 
-TEST_CASE("BASE-02, BASE-05: an answer carries the id as it was sent") {
+TEST_CASE("BASE-02, BASE-05: an answer has the id exactly as it was sent") {
     server_under_test s;
     s.start();
     for (const char* id : {"0", "-7", "9223372036854775807", "\"\"", "\"a\"", "\"1\"", "\"\xc3\xa9\xe4\xb8\x96\""}) {
@@ -160,7 +160,7 @@ TEST_CASE("BASE-07, A11: no notification is ever answered") {
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("BASE-08: under 2025-03-26 a batch is answered with a batch; notifications alone with nothing") {
+TEST_CASE("BASE-08: in 2025-03-26 a batch is answered with a batch; a batch of notifications is not answered") {
     server_under_test s;
     add_tools(s);
     s.start("2025-03-26");
@@ -182,7 +182,7 @@ TEST_CASE("BASE-08: under 2025-03-26 a batch is answered with a batch; notificat
     CHECK(json::parse(frames[0])["error"]["code"].if_int() == -32600);
 }
 
-TEST_CASE("BASE-08: a batch is answered when its slowest member is, and other messages pass it") {
+TEST_CASE("BASE-08: a batch is answered with its slowest member, and other messages are not delayed") {
     gate g;
     server_under_test s;
     s.tool("park", [&](context&) -> task<std::string> {
@@ -200,7 +200,7 @@ TEST_CASE("BASE-08: a batch is answered when its slowest member is, and other me
     CHECK(json::parse(frames[0]).size() == 2);
 }
 
-TEST_CASE("BASE-08, BASE-09, E5: any other revision, and initialize, know no batches") {
+TEST_CASE("BASE-08, BASE-09, E5: batches are refused in other revisions and for initialize") {
     for (const char* version : {"2024-11-05", "2025-06-18", "2025-11-25", "modern", "none"}) {
         CAPTURE(version);
         server_under_test s;
@@ -218,8 +218,7 @@ TEST_CASE("BASE-08, BASE-09, E5: any other revision, and initialize, know no bat
     }
 }
 
-TEST_CASE(
-    "VER-01, VER-18, CACHE-01: server/discover says versions, capabilities, how long that is good, and who speaks") {
+TEST_CASE("VER-01, VER-18, CACHE-01: server/discover returns versions, capabilities, ttl and server info") {
     server_under_test s({.instructions = "Use it well"});
     s.start();
     s.send(modern_line("1", "server/discover"));
@@ -239,7 +238,7 @@ TEST_CASE(
     CHECK_FALSE(r.contains("serverInfo"));
 }
 
-TEST_CASE("BASE-10, VER-18, CACHE-01: every modern result has its type and its server, and lists their lifetime") {
+TEST_CASE("BASE-10, VER-18, CACHE-01: every 2026-07-28 result has its type and server, and lists have a ttl") {
     server_under_test s;
     add_tools(s);
     s.tool("coroutine", [](context& ctx) -> task<std::string> {
@@ -264,7 +263,7 @@ TEST_CASE("BASE-10, VER-18, CACHE-01: every modern result has its type and its s
     }
 }
 
-TEST_CASE("VER-02, E12: an unsupported version is refused with what is supported") {
+TEST_CASE("VER-02, E12: an unsupported version is refused with the supported ones") {
     server_under_test s;
     add_tools(s);
     s.start();
@@ -278,7 +277,7 @@ TEST_CASE("VER-02, E12: an unsupported version is refused with what is supported
     }
 }
 
-TEST_CASE("VER-08: a modern request without a required _meta member is invalid, one without clientInfo is served") {
+TEST_CASE("VER-08: a 2026-07-28 request without a required _meta member is invalid, one without clientInfo is served") {
     server_under_test s;
     s.start();
     const std::string bad[] = {
@@ -302,7 +301,7 @@ TEST_CASE("VER-08: a modern request without a required _meta member is invalid, 
     CHECK(s.seen.answer_message("102")["error"]["code"].if_int() == -32602);
 }
 
-TEST_CASE("BASE-18, META: what a modern request says of its client counts for that request alone") {
+TEST_CASE("BASE-18, META: client info in a 2026-07-28 request applies to that request only") {
     server_under_test s;
     add_tools(s);
     s.start();
@@ -316,7 +315,7 @@ TEST_CASE("BASE-18, META: what a modern request says of its client counts for th
     CHECK(s.answer("3") == "2026-07-28 null {\"sampling\":{}}");
 }
 
-TEST_CASE("BASE-18, LIFE-04: what an older client said in its handshake counts for all its requests") {
+TEST_CASE("BASE-18, LIFE-04: client info of a legacy handshake applies to all requests") {
     server_under_test s;
     add_tools(s);
     s.start("2025-06-18");
@@ -324,7 +323,7 @@ TEST_CASE("BASE-18, LIFE-04: what an older client said in its handshake counts f
     CHECK(s.answer("1") == "2025-06-18 \"tester\" {\"roots\":{}}");
 }
 
-TEST_CASE("TOOL-03, TOOL-07, LIFE-04: tools are listed in their order, as far as the revision knows them") {
+TEST_CASE("TOOL-03, TOOL-07, LIFE-04: tools are listed in order, with the members of the revision") {
     for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}) {
         CAPTURE(version);
         bool modern = std::string_view(version) == "2026-07-28";
@@ -347,7 +346,7 @@ TEST_CASE("TOOL-03, TOOL-07, LIFE-04: tools are listed in their order, as far as
     }
 }
 
-TEST_CASE("PAG-03: a cursor that is not ours is invalid") {
+TEST_CASE("PAG-03: an unknown cursor is invalid") {
     server_under_test s;
     add_tools(s);
     s.start();
@@ -359,7 +358,7 @@ TEST_CASE("PAG-03: a cursor that is not ours is invalid") {
     CHECK(old.seen.answer_message("1")["error"]["code"].if_int() == -32602);
 }
 
-TEST_CASE("TOOL-04, TOOL-11: structured content goes with its text, where the revision has it") {
+TEST_CASE("TOOL-04, TOOL-11: structured content is sent with its text if the revision has it") {
     for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}) {
         CAPTURE(version);
         bool modern = std::string_view(version) == "2026-07-28";
@@ -381,7 +380,8 @@ TEST_CASE("TOOL-04, TOOL-11: structured content goes with its text, where the re
 }
 
 TEST_CASE(
-    "TOOL-12, TOOL-13: a failing tool is a result, an unknown one an error, bad arguments what the revision says") {
+    "TOOL-12, TOOL-13: a failing tool is a result, an unknown tool an error, invalid arguments as the revision "
+    "defines") {
     for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}) {
         CAPTURE(version);
         bool modern = std::string_view(version) == "2026-07-28";
@@ -412,7 +412,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("LOG-01, LOG-04: an older client sets the level for what follows") {
+TEST_CASE("LOG-01, LOG-04: a legacy client sets the log level for later messages") {
     for (const char* version : legacy_versions) {
         CAPTURE(version);
         server_under_test s;
@@ -433,7 +433,7 @@ TEST_CASE("LOG-01, LOG-04: an older client sets the level for what follows") {
     }
 }
 
-TEST_CASE("LOG-02: a modern request gets the messages it asked for, and only those") {
+TEST_CASE("LOG-02: a 2026-07-28 request gets the log messages it asked for, and only these") {
     server_under_test s;
     add_tools(s);
     s.start();
@@ -445,7 +445,7 @@ TEST_CASE("LOG-02: a modern request gets the messages it asked for, and only tho
     CHECK(levels(s.seen).size() == 3);
 }
 
-TEST_CASE("PROG-01, PROG-02: progress carries the token it was given, with a message where the revision has one") {
+TEST_CASE("PROG-01, PROG-02: progress has the token of its request, and a message if the revision has one") {
     for (const char* version : legacy_versions) {
         for (const char* token : {"0", "\"\"", "\"t\"", "-3"}) {
             CAPTURE(version);
@@ -464,14 +464,14 @@ TEST_CASE("PROG-01, PROG-02: progress carries the token it was given, with a mes
     }
 }
 
-TEST_CASE("SUB-08: an older client is told that the tools have changed, and sees them") {
+TEST_CASE("SUB-08: a legacy client is notified of changed tools, and lists them") {
     server_under_test s;
     s.start("2025-11-25");
     s.send(request_line("1", "tools/list"));
     CHECK(s.seen.answer_message("1")["result"]["tools"].size() == 0);
     s.seen.take();
     s.tool("new", [] { return "new"; }, {.quick = true});
-    s.on_loop([&] { s.session->list_changed(server_side::list_kind::tools); });
+    s.on_loop([&] { s.session->list_changed(list_kind::tools); });
     CHECK(s.seen.take() == lines{R"({"jsonrpc":"2.0","method":"notifications/tools/list_changed"})"});
     s.send(request_line("2", "tools/list"));
     CHECK(s.seen.answer_message("2")["result"]["tools"].size() == 1);
@@ -479,7 +479,7 @@ TEST_CASE("SUB-08: an older client is told that the tools have changed, and sees
     CHECK(s.answer("3") == "new");
 }
 
-TEST_CASE("I15: the first request fixes the era, and the other one is refused by name") {
+TEST_CASE("I15: the first request fixes the protocol era, and requests of the other era are refused with the version") {
     server_under_test s;
     add_tools(s);
     s.start();
@@ -523,7 +523,7 @@ TEST_CASE("I15: the first request fixes the era, and the other one is refused by
     CHECK(s.ends.empty());
 }
 
-TEST_CASE("BASE-16, I6: a modern server never sends a request") {
+TEST_CASE("BASE-16, I6: in 2026-07-28 a server never sends a request") {
     server_under_test s;
     s.tool("ask", [](context& ctx) -> task<std::string> {
         try {
@@ -540,7 +540,7 @@ TEST_CASE("BASE-16, I6: a modern server never sends a request") {
     for (const std::string& f : s.seen.all()) CHECK_FALSE(json::parse(f).contains("method"));
 }
 
-TEST_CASE("LIFE-11: a client that has not confirmed its initialization is asked nothing") {
+TEST_CASE("LIFE-11: no requests are sent to a client before notifications/initialized") {
     for (const char* version : legacy_versions) {
         CAPTURE(version);
         server_under_test s;

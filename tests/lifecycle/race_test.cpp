@@ -150,7 +150,7 @@ TEST_CASE("A1: for every ordered pair of events there is at most one answer, and
     }
 }
 
-TEST_CASE("A1: the same for any three events in the order a shuffle gives them") {
+TEST_CASE("A1: for any three events in random order there is at most one answer") {
     for (std::uint64_t seed : seeds) {
         for (bool worker : {false, true}) {
             CAPTURE(seed);
@@ -170,7 +170,7 @@ TEST_CASE("A1: the same for any three events in the order a shuffle gives them")
     }
 }
 
-TEST_CASE("A1, B1, B2, B3: workers end while their cancels are being read") {
+TEST_CASE("A1, B1, B2, B3: at most one answer if workers end while their cancels arrive") {
     for (std::uint64_t seed : seeds) {
         CAPTURE(seed);
         constexpr int calls = 24;
@@ -203,7 +203,7 @@ TEST_CASE("A1, B1, B2, B3: workers end while their cancels are being read") {
     }
 }
 
-TEST_CASE("A1, C12: workers end while the connection does") {
+TEST_CASE("A1, C12: at most one answer if workers end while the connection ends") {
     enum class way { eof, read_error, write_error, close, hangup };
     for (way w : {way::eof, way::read_error, way::write_error, way::close, way::hangup}) {
         for (std::uint64_t seed : seeds) {
@@ -238,7 +238,7 @@ TEST_CASE("A1, C12: workers end while the connection does") {
     }
 }
 
-TEST_CASE("B2, B4, B5, B6: cancels between any steps of handlers, reader and writer") {
+TEST_CASE("B2, B4, B5, B6: cancels between any steps of handler, reader and writer are handled") {
     for (std::uint64_t seed : seeds) {
         CAPTURE(seed);
         std::mt19937_64 random(seed);
@@ -269,7 +269,7 @@ TEST_CASE("B2, B4, B5, B6: cancels between any steps of handlers, reader and wri
     }
 }
 
-TEST_CASE("C12: any two ends of a connection are one end") {
+TEST_CASE("C12: two simultaneous ends of a connection are reported once") {
     enum class way { eof, read_error, write_error, close, drain, hangup };
     constexpr way all[] = {way::eof, way::read_error, way::write_error, way::close, way::drain, way::hangup};
     for (way a : all) {
@@ -346,7 +346,7 @@ TEST_CASE("G1: close may be called any number of times, at any time") {
     }
 }
 
-TEST_CASE("G1, C9: many threads close a connection through their contexts, and go on speaking") {
+TEST_CASE("G1, C9: many threads close a connection through their contexts, and keep sending") {
     for (int round = 0; round < 10; ++round) {
         std::latch everyone(4);
         server_under_test s({.workers = 4});

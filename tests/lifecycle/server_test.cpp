@@ -62,7 +62,7 @@ struct served {
 
 }  // namespace
 
-TEST_CASE("G4: a server that is destroyed with handlers running ends like one that is closed") {
+TEST_CASE("G4: a server that is destroyed while handlers run ends like a closed one") {
     gate never;
     gate deaf;
     head_count handlers;
@@ -117,7 +117,7 @@ TEST_CASE("G4: a server that is destroyed with handlers running ends like one th
     CHECK(handlers.here() == 0);
 }
 
-TEST_CASE("G4: a server that is destroyed while a worker is at work") {
+TEST_CASE("G4: a server can be destroyed while a worker runs") {
     thread_gate g;
     head_count handlers;
     served t;
@@ -139,7 +139,7 @@ TEST_CASE("G4: a server that is destroyed while a worker is at work") {
     CHECK(t.ends[0].abandoned == 0);
 }
 
-TEST_CASE("F6: a handler may ask its server to stop, and may not wait for it") {
+TEST_CASE("F6: a handler may request a stop of its server, but not wait for it") {
     served t;
     std::vector<std::string> refused;
     auto try_to_wait = [&] {
@@ -176,7 +176,7 @@ TEST_CASE("F6: a handler may ask its server to stop, and may not wait for it") {
     CHECK(t.seen.answers_to("1") == 1);
 }
 
-TEST_CASE("F6: nor may a handler on a worker thread") {
+TEST_CASE("F6: a handler on a worker thread may request a stop, but not wait for it") {
     thread_gate done;
     std::atomic<int> refused{0};
     served t;
@@ -201,7 +201,7 @@ TEST_CASE("F6: nor may a handler on a worker thread") {
     CHECK(t.seen.answers_to("1") == 1);
 }
 
-TEST_CASE("G1: a stop meets a connection that is on its way to its loop") {
+TEST_CASE("G1: a stop also closes a connection that has not reached its loop yet") {
     served t;
     std::thread([&] {
         t.s->serve(t.loop, t.wire->open(), [&](const connection_end& end) { t.ends.push_back(end); });
@@ -212,7 +212,7 @@ TEST_CASE("G1: a stop meets a connection that is on its way to its loop") {
     t.s->stop();
 }
 
-TEST_CASE("G1: a server is asked to stop from many threads, many times") {
+TEST_CASE("G1: many threads may request a stop many times") {
     gate never;
     served t;
     t.s->add_tool("park", "", [&](context&) -> task<std::string> {

@@ -33,7 +33,7 @@ std::string accept(const json::value& id, const char* city) {
 
 }  // namespace
 
-TEST_CASE("ELI-12: an answer counts for the client that was asked, whatever id another one answers with") {
+TEST_CASE("ELI-12: only the client that was asked can answer, whatever id another client uses") {
     for (const char* version : {"2025-06-18", "2025-11-25"}) {
         CAPTURE(version);
         keel::server server({.name = "test", .version = "1"});

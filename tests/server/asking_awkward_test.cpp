@@ -56,7 +56,7 @@ task<json::value> beside(request_call& call, next_handler next) {
 
 }  // namespace
 
-TEST_CASE("a middleware may wait after a state was refused") {
+TEST_CASE("a middleware can wait after a requestState was rejected") {
     server_under_test s;
     s.tool("ask", &ask_once);
     s.core->around.push_back([](request_call& call, next_handler next) -> task<json::value> {
@@ -77,7 +77,7 @@ TEST_CASE("a middleware may wait after a state was refused") {
     CHECK(outcome(s, "1") == "error -32602 requestState is not valid for this request");
 }
 
-TEST_CASE("a handler that swallows the end of its round and asks on is ended at once") {
+TEST_CASE("a handler that ignores the end of its round and asks again is ended at once") {
     server_under_test s;
     s.tool("ask", [&](context& ctx) -> task<std::string> {
         head_count::presence inside(s.handlers);
@@ -95,7 +95,7 @@ TEST_CASE("a handler that swallows the end of its round and asks on is ended at 
     CHECK(s.handlers.here() == 0);
 }
 
-TEST_CASE("cleanup after a cancel cannot ask (B12, F10)") {
+TEST_CASE("a handler cannot ask the client in its cleanup after a cancel (B12, F10)") {
     server_under_test s;
     s.tool("ask", [&](context& ctx) -> task<std::string> {
         head_count::presence inside(s.handlers);
@@ -114,7 +114,7 @@ TEST_CASE("cleanup after a cancel cannot ask (B12, F10)") {
     CHECK(s.answers_to("1") == 0);
 }
 
-TEST_CASE("a saved context cannot ask in another call (F7, F10)") {
+TEST_CASE("a saved context cannot be used to ask in another call (F7, F10)") {
     server_under_test s;
     std::optional<context> saved;
     s.tool("save", [&](context& ctx) -> task<std::string> {
@@ -138,7 +138,7 @@ TEST_CASE("a saved context cannot ask in another call (F7, F10)") {
     saved.reset();
 }
 
-TEST_CASE("a middleware that runs the rest in a scope hands questions on") {
+TEST_CASE("a middleware that runs the rest of the chain in a scope passes questions on") {
     server_under_test s;
     s.tool("at_once", &ask_once);
     s.tool("later", [](context& ctx) -> task<std::string> {
@@ -154,7 +154,7 @@ TEST_CASE("a middleware that runs the rest in a scope hands questions on") {
     CHECK(outcome(s, "2") == "k");
 }
 
-TEST_CASE("a middleware may ask, before and after what it is around") {
+TEST_CASE("a middleware can ask the client before and after the handler") {
     server_under_test s;
     s.tool("plain", [](context&) -> task<std::string> { co_return "done"; });
     s.core->around.push_back([](request_call& call, next_handler next) -> task<json::value> {
@@ -167,7 +167,7 @@ TEST_CASE("a middleware may ask, before and after what it is around") {
     CHECK(outcome(s, "1") == "k");
 }
 
-TEST_CASE("an outcome that cannot be remembered is refused where it is made") {
+TEST_CASE("a step result that is not valid JSON is refused where it is created") {
     server_under_test s;
     s.tool("ask", [](context& ctx) -> task<std::string> {
         double d = co_await ctx.once("n", [] { return std::nan(""); });
@@ -179,7 +179,7 @@ TEST_CASE("an outcome that cannot be remembered is refused where it is made") {
     CHECK(s.logged("the result of step \"n\" is not valid JSON"));
 }
 
-TEST_CASE("what goes on beside a question does not keep the client waiting for ever") {
+TEST_CASE("work that runs beside a question does not delay the client forever") {
     server_under_test s;
     s.tool("beating", [](context& ctx) -> task<std::string> {
         bool done = false;
@@ -218,7 +218,7 @@ TEST_CASE("what goes on beside a question does not keep the client waiting for e
     CHECK(outcome(s, "2") == "k");
 }
 
-TEST_CASE("a failure beside a question is the outcome, not the question") {
+TEST_CASE("an exception beside a question is the result of the call, not the question") {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
         CAPTURE(seed);
         server_settings how;
@@ -242,7 +242,7 @@ TEST_CASE("a failure beside a question is the outcome, not the question") {
     }
 }
 
-TEST_CASE("people may take longer to answer than programs: ten minutes in the older era too") {
+TEST_CASE("questions to people have no short timeout: an answer after ten minutes is accepted before 2026-07-28 too") {
     server_under_test s;
     s.tool("ask", &ask_once);
     s.start();
@@ -257,7 +257,7 @@ TEST_CASE("people may take longer to answer than programs: ten minutes in the ol
     CHECK(outcome(s, "1") == "yes");
 }
 
-TEST_CASE("J6: states that are refused do not flood the log") {
+TEST_CASE("J6: rejected states do not flood the log") {
     server_under_test s;
     s.tool("ask", &ask_once);
     s.start();
@@ -266,7 +266,7 @@ TEST_CASE("J6: states that are refused do not flood the log") {
     CHECK(s.logged("requestState was refused"));
 }
 
-TEST_CASE("a state that may be used once is not spent by a malformed retry (MRTR-07)") {
+TEST_CASE("an invalid retry does not use up a single-use state (MRTR-07)") {
     server_settings how;
     how.configure = [](server_options& o) { o.asking.single_use = true; };
     server_under_test s(std::move(how));
@@ -284,7 +284,7 @@ TEST_CASE("a state that may be used once is not spent by a malformed retry (MRTR
     CHECK(outcome(s, "4") == "error -32602 requestState is not valid for this request");
 }
 
-TEST_CASE("TOOL-12: a tool of any kind can fail in its own business") {
+TEST_CASE("TOOL-12: every kind of tool can report a tool-level error") {
     for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
         server_under_test s;
         s.tool("typed", [](context&) -> task<approval> {
@@ -298,7 +298,7 @@ TEST_CASE("TOOL-12: a tool of any kind can fail in its own business") {
     }
 }
 
-TEST_CASE("settings for asking that cannot work are refused") {
+TEST_CASE("invalid settings for asking are refused") {
     auto made_with = [](auto change) {
         server_options options;
         change(options.asking);

@@ -195,7 +195,7 @@ TEST_CASE("declining and cancelling are answers (ELI-13)") {
 }
 
 TEST_CASE(
-    "a missing answer is asked for again, and answers to what was not asked are ignored (MRTR-08, MRTR-15, MRTR-16)") {
+    "a missing answer is requested again, and answers without a question are ignored (MRTR-08, MRTR-15, MRTR-16)") {
     counts seen;
     hotel h(seen);
     h->start();
@@ -215,7 +215,7 @@ TEST_CASE(
     CHECK(asked_keys(fourth) == std::set<std::string>{"sure"});
 }
 
-TEST_CASE("a malformed answer is refused by name (MRTR-15, ELI-18)") {
+TEST_CASE("an invalid answer is refused with its key (MRTR-15, ELI-18)") {
     counts seen;
     hotel h(seen);
     h->start();
@@ -235,7 +235,7 @@ TEST_CASE("a malformed answer is refused by name (MRTR-15, ELI-18)") {
 }
 
 TEST_CASE(
-    "a state that is not ours for this request is refused with one text, and the reason is only logged (MRTR-06, "
+    "an invalid requestState is refused with one error text, and the reason is only logged (MRTR-06, "
     "MRTR-14, ELI-12)") {
     counts seen;
     auto now = std::make_shared<std::chrono::system_clock::time_point>(std::chrono::system_clock::now());
@@ -302,7 +302,7 @@ TEST_CASE(
     CHECK(texts == std::set<std::string>{"requestState is not valid for this request"});
 }
 
-TEST_CASE("a state outlives a restart and a change of keys (MRTR-06, BASE-19, BASE-22)") {
+TEST_CASE("a state survives a restart and a key rotation (MRTR-06, BASE-19, BASE-22)") {
     counts seen;
     std::optional<hotel> h(std::in_place, seen);
     (*h)->start();
@@ -322,7 +322,7 @@ TEST_CASE("a state outlives a restart and a change of keys (MRTR-06, BASE-19, BA
     CHECK(seen.reservations == 1);
 }
 
-TEST_CASE("without keys of its own a server makes one that no other knows (MRTR-06)") {
+TEST_CASE("a server without keys creates a random one (MRTR-06)") {
     counts seen;
     auto keyless = [](asking_options& how) { how.keys.clear(); };
     hotel one(seen, keyless);
@@ -335,7 +335,7 @@ TEST_CASE("without keys of its own a server makes one that no other knows (MRTR-
     CHECK(asked_keys(modern_call(*one.under_test, "2", "book", retry(first["result"], everything))).size() == 2);
 }
 
-TEST_CASE("where it is asked for, a state is taken only once (MRTR-07)") {
+TEST_CASE("with single_use a state is accepted only once (MRTR-07)") {
     counts seen;
     hotel h(seen, [](asking_options& how) { how.single_use = true; });
     h->start();
@@ -346,7 +346,7 @@ TEST_CASE("where it is asked for, a state is taken only once (MRTR-07)") {
     CHECK(seen.reservations == 1);
 }
 
-TEST_CASE("rounds and what is remembered between them are bounded") {
+TEST_CASE("the number of rounds and the size of the state are limited") {
     counts seen;
     hotel h(seen, [](asking_options& how) { how.max_rounds = 2; });
     h->start();
@@ -361,7 +361,7 @@ TEST_CASE("rounds and what is remembered between them are bounded") {
 }
 
 TEST_CASE(
-    "what the client has not declared is not asked of it, and it is told what is needed (VER-09, VER-10, MRTR-05, "
+    "a client without the capability is not asked, and the error names the capability (VER-09, VER-10, MRTR-05, "
     "ELI-01, ELI-02, SAM-01, SAM-02, ROOT-01)") {
     server_under_test s;
     s.tool("form", [](context& ctx) -> task<std::string> {
@@ -403,7 +403,7 @@ TEST_CASE(
     CHECK(asked_keys(modern_call(s, "7", "form", "", R"({"elicitation":{}})")) == std::set<std::string>{"g"});
 }
 
-TEST_CASE("older clients that cannot be asked make the call fail, not the connection (ELI-01, SAM-01, VER-09)") {
+TEST_CASE("asking a legacy client without the capability fails the call, not the connection (ELI-01, SAM-01, VER-09)") {
     for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
         CAPTURE(version);
         server_under_test s;
@@ -429,7 +429,7 @@ TEST_CASE("older clients that cannot be asked make the call fail, not the connec
     }
 }
 
-TEST_CASE("methods that may not ask say so (MRTR-02)") {
+TEST_CASE("asking in a method that does not support it fails with an error (MRTR-02)") {
     server_under_test s;
     server_side::method_offer offer;
     offer.name = "example/ask";
@@ -445,7 +445,7 @@ TEST_CASE("methods that may not ask say so (MRTR-02)") {
     CHECK(s.answer("1") == "error -32603 example/ask cannot send requests to the client in this protocol revision");
 }
 
-TEST_CASE("sampling, roots and a URL are asked for in both eras (SAM-01, ROOT-01, ELI-02, ELI-15, ELI-20)") {
+TEST_CASE("sampling, roots and URL elicitation work in all revisions (SAM-01, ROOT-01, ELI-02, ELI-15, ELI-20)") {
     auto make = [](server_under_test& s) {
         s.tool("all", [](context& ctx) -> task<std::string> {
             sampling_request ask("Write a line", 50);
@@ -515,7 +515,7 @@ TEST_CASE("sampling, roots and a URL are asked for in both eras (SAM-01, ROOT-01
     }
 }
 
-TEST_CASE("a conversation that no model may go on with is refused before it is sent (SAM-04, SAM-05)") {
+TEST_CASE("an invalid sampling conversation is refused before it is sent (SAM-04, SAM-05)") {
     const content use_a = content::tool_use("a", "weather", json::object());
     const content a_done = content::tool_answer("a", {content("sunny")});
     const content b_done = content::tool_answer("b", {content("sunny")});
@@ -562,7 +562,7 @@ TEST_CASE("a conversation that no model may go on with is refused before it is s
     }
 }
 
-TEST_CASE("a handler that is ended by its question cleans up before the client hears of it (B15, F7)") {
+TEST_CASE("a handler that is ended by its question finishes its cleanup before the result is sent (B15, F7)") {
     server_under_test s;
     std::vector<std::string> order;
     s.tool("careful", [&](context& ctx) -> task<std::string> {
@@ -587,7 +587,7 @@ TEST_CASE("a handler that is ended by its question cleans up before the client h
     CHECK(asked_keys(s.seen.answer_message("1")) == std::set<std::string>{"g"});
 }
 
-TEST_CASE("a handler that does not end after its question does not keep the client waiting") {
+TEST_CASE("a handler that does not stop after its question does not delay the client") {
     server_under_test s;
     s.tool("stuck", [&](context& ctx) -> task<std::string> {
         try {
@@ -607,7 +607,7 @@ TEST_CASE("a handler that does not end after its question does not keep the clie
     CHECK(s.answers_to("1") == 1);
 }
 
-TEST_CASE("a round ends when nothing in the handler can go on: a question waits for work beside it") {
+TEST_CASE("a round ends when nothing in the handler can continue: a question waits for work beside it") {
     server_under_test s;
     s.tool("two", [](context& ctx) -> task<std::string> {
         elicited<room> sleeping;
@@ -665,7 +665,7 @@ TEST_CASE("cancelling a call that has asked: no answer, and the question is with
     }
 }
 
-TEST_CASE("a question whose asker is stopped by the handler itself is not asked") {
+TEST_CASE("a question whose coroutine the handler cancels is not asked") {
     server_under_test s;
     s.tool("first", [](context& ctx) -> task<std::string> {
         elicited<room> sleeping;
@@ -690,7 +690,7 @@ TEST_CASE("a question whose asker is stopped by the handler itself is not asked"
     CHECK(asked_keys(modern_call(s, "1", "first")) == std::set<std::string>{"guest"});
 }
 
-TEST_CASE("two questions with one key are a mistake that is logged") {
+TEST_CASE("two questions with the same key are an error that is logged") {
     server_under_test s;
     s.tool("twice", [](context& ctx) -> task<std::string> {
         elicited<room> a;
@@ -707,7 +707,7 @@ TEST_CASE("two questions with one key are a mistake that is logged") {
     CHECK(s.logged("duplicate key of questions in one call"));
 }
 
-TEST_CASE("a form outside the subset that clients can show is refused by name") {
+TEST_CASE("a form outside the supported schema subset is refused with its key") {
     server_under_test s;
     s.tool("deep", [](context& ctx) -> task<std::string> {
         json::value form = json::parse(
@@ -720,7 +720,7 @@ TEST_CASE("a form outside the subset that clients can show is refused by name") 
     CHECK(s.logged("inner"));
 }
 
-TEST_CASE("META-03: what is asked of the client carries the trace of the call it belongs to") {
+TEST_CASE("META-03: requests to the client carry the trace context of their call") {
     for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}) {
         CAPTURE(version);
         server_under_test s;

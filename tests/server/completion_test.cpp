@@ -46,7 +46,7 @@ std::string ref_resource(std::string_view uri, std::string_view argument, std::s
 
 }  // namespace
 
-TEST_CASE("COMP-01: completions are declared where something can be completed, in revisions that have it") {
+TEST_CASE("COMP-01: the completions capability is declared if there is a completer and the revision has it") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         for (bool some : {false, true}) {
@@ -98,7 +98,7 @@ TEST_CASE("arguments of prompts and variables of templates are completed on a wo
     }
 }
 
-TEST_CASE("what is chosen already comes along since 2025-06-18") {
+TEST_CASE("completers get the chosen arguments since 2025-06-18") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -121,7 +121,7 @@ TEST_CASE("what is chosen already comes along since 2025-06-18") {
     }
 }
 
-TEST_CASE("COMP-02: at most 100 values are sent, and the rest is counted") {
+TEST_CASE("COMP-02: at most 100 values are sent, with the total number") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         for (std::size_t count : {0u, 1u, 100u, 101u, 5000u}) {

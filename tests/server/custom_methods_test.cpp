@@ -74,7 +74,7 @@ json::value nothing(context&, const json::value&) { return json::object(); }
 
 }  // namespace
 
-TEST_CASE("a method of one's own is served in every revision, as a function or a coroutine") {
+TEST_CASE("custom methods are served in every revision, as a function or a coroutine") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         workshop w;
@@ -95,7 +95,7 @@ TEST_CASE("a method of one's own is served in every revision, as a function or a
     }
 }
 
-TEST_CASE("`_meta` of a method's result goes out with what the server adds; resultType is not the method's to say") {
+TEST_CASE("`_meta` of a custom method's result is merged with the server's; its resultType is ignored") {
     workshop w;
     w->add_method("example/meta", [](context&, const json::value& params) {
         json::value result = json::object({{"_meta", json::object({{"com.example/a", 1}})}, {"resultType", "mine"}});
@@ -127,7 +127,7 @@ TEST_CASE("`_meta` of a method's result goes out with what the server adds; resu
     }
 }
 
-TEST_CASE("a method that fails, or whose result is no object, is answered with an error") {
+TEST_CASE("a custom method that throws, or whose result is not an object, is answered with an error") {
     workshop w;
     w->add_method("example/number", [](context&, const json::value&) { return json::value(7); });
     w->add_method("example/number-later", [](context, json::value) -> task<json::value> { co_return json::value(7); });
@@ -151,7 +151,7 @@ TEST_CASE("a method that fails, or whose result is no object, is answered with a
     CHECK(e["data"]["when"] == json::value("tomorrow"));
 }
 
-TEST_CASE("a method of one's own is cancelled like any other") {
+TEST_CASE("custom methods can be cancelled") {
     feature_server s;
     gate reached;
     auto own = std::make_shared<server_side::method_offer>();
@@ -172,7 +172,7 @@ TEST_CASE("a method of one's own is cancelled like any other") {
     CHECK(s.answers_to("1") == 0);
 }
 
-TEST_CASE("names of the protocol, names twice, and empty things are refused") {
+TEST_CASE("reserved names, duplicate names and empty functions are refused") {
     server s({.name = "test", .version = "1"});
     auto refused = [&](const std::string& name) { return refusal_of([&] { s.add_method(name, nothing); }); };
     for (const protocol::method_info& each : protocol::methods) {
@@ -196,7 +196,7 @@ TEST_CASE("names of the protocol, names twice, and empty things are refused") {
           "keel: notification \"notifications/example\": already exists");
 }
 
-TEST_CASE("F9: notifications of one's own are heard in order; one that throws is contained; unknown ones are ignored") {
+TEST_CASE("F9: custom notifications are handled in order; an exception is contained; unknown ones are ignored") {
     for (std::string_view version : {"2025-11-25", "2026-07-28"}) {
         CAPTURE(version);
         workshop w;
@@ -220,13 +220,13 @@ TEST_CASE("F9: notifications of one's own are heard in order; one that throws is
     }
 }
 
-TEST_CASE("VER-12: no extension is declared unless the developer has said so") {
+TEST_CASE("VER-12: no extension is declared by default") {
     workshop w;
     w.open("2026-07-28");
     CHECK_FALSE(w.ask("server/discover")["result"]["capabilities"].contains("extensions"));
 }
 
-TEST_CASE("VER-05: an extension is declared with its settings, to those revisions that know of extensions") {
+TEST_CASE("VER-05: an extension is declared with its settings in revisions that have extensions") {
     server_options options;
     options.extensions["com.example/thing"] = json::object({{"depth", 3}});
     options.extensions["com.example/other"] = json::object();

@@ -31,7 +31,7 @@ TEST_CASE("a server starts and stops again and again, in the background, from an
     CHECK(s.health().requests >= 3);
 }
 
-TEST_CASE("an address that cannot be used is told to the caller, and the server lives on") {
+TEST_CASE("an unusable address is reported to the caller, and the server continues") {
     keel::server s({.name = "test", .version = "1"});
     CHECK_THROWS(s.start(keel::endpoint::unix_socket("/no/such/folder/x.sock")));
     CHECK_THROWS(s.start(keel::endpoint::tcp("nonsense")));
@@ -40,7 +40,7 @@ TEST_CASE("an address that cannot be used is told to the caller, and the server 
     CHECK(s.address() != "tcp 127.0.0.1:0");
 }
 
-TEST_CASE("F6: waiting for the server's end inside a handler is refused; asking for it is not") {
+TEST_CASE("F6: server::stop is refused inside a handler; request_stop is allowed") {
     std::string path = fresh_socket_path();
     keel::server s({.name = "test", .version = "1"});
     std::promise<std::string> told;
@@ -74,7 +74,7 @@ TEST_CASE("F6: waiting for the server's end inside a handler is refused; asking 
     CHECK(c.receive().is_null());
 }
 
-TEST_CASE("G5: stop gives running calls their drain, then answers with an error") {
+TEST_CASE("G5: stop lets running calls finish during the drain, then answers them with an error") {
     std::string path = fresh_socket_path();
     keel::server s({.name = "test", .version = "1"});
     std::latch started(2);
@@ -104,7 +104,7 @@ TEST_CASE("G5: stop gives running calls their drain, then answers with an error"
     CHECK(parked);
 }
 
-TEST_CASE("F5 A12: a handler that blocks its thread holds up nobody else") {
+TEST_CASE("F5 A12: a handler that blocks its thread does not delay other requests") {
     std::string path = fresh_socket_path();
     keel::server_options options;
     options.worker_threads = 1;
@@ -127,7 +127,7 @@ TEST_CASE("F5 A12: a handler that blocks its thread holds up nobody else") {
     CHECK(text_of(c.receive()) == "done");
 }
 
-TEST_CASE("F4: a handler that never stops is left behind, counted, and harmless when it ends") {
+TEST_CASE("F4: a handler that never stops is abandoned and counted, and may end later") {
     auto go_on = std::make_shared<std::latch>(1);
     auto ended = std::make_shared<std::promise<void>>();
     auto left = ended->get_future();
@@ -187,7 +187,7 @@ TEST_CASE("G4: a server destroyed while calls run ends them and leaves nothing b
     CHECK(cleaned.get_future().get() == "cleaned");
 }
 
-TEST_CASE("several servers live in one process and know nothing of each other") {
+TEST_CASE("several servers in one process are independent") {
     std::string one = fresh_socket_path();
     std::string two = fresh_socket_path();
     keel::server a({.name = "a", .version = "1"});
@@ -204,7 +204,7 @@ TEST_CASE("several servers live in one process and know nothing of each other") 
     CHECK(text_of(cb.call(1, "who")) == "b");
 }
 
-TEST_CASE("tools come and go from many threads while clients call") {
+TEST_CASE("tools can be added and removed from many threads while clients call") {
     std::string path = fresh_socket_path();
     keel::server s({.name = "test", .version = "1"});
     s.add_tool("steady", "", [] { return "steady"; }, {.quick = true});

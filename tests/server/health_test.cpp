@@ -47,7 +47,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("a time goes into the bucket that begins at most an eighth below it") {
+TEST_CASE("the lower bound of a duration's bucket is at most 1/8 below it") {
     std::size_t before = 0;
     for (std::uint64_t n = 0; n < 100000; ++n) {
         std::size_t b = duration_histogram::bucket_of(n);
@@ -64,7 +64,7 @@ TEST_CASE("a time goes into the bucket that begins at most an eighth below it") 
     CHECK(duration_histogram::bucket_of(~std::uint64_t{0}) == duration_histogram::bucket_count - 1);
 }
 
-TEST_CASE("percentiles are those of what was counted") {
+TEST_CASE("percentiles match the recorded durations") {
     duration_histogram h;
     CHECK(h.read().count == 0);
     CHECK(h.read().p99 == 0ns);
@@ -84,7 +84,7 @@ TEST_CASE("percentiles are those of what was counted") {
     CHECK(odd.read().p99 == 24h * 365);
 }
 
-TEST_CASE("requests are counted by method, with their errors; a failed tool is none") {
+TEST_CASE("requests and protocol errors are counted by method; tool-level errors are not errors") {
     clinic s;
     s.speak("2025-11-25");
     for (const char* each : {"quick", "quick", "refuse", "unwell", "no-such-tool"}) {
@@ -108,7 +108,7 @@ TEST_CASE("requests are counted by method, with their errors; a failed tool is n
     CHECK(h.in_flight == 0);
 }
 
-TEST_CASE("times are from reading to answering, by the loop's clock") {
+TEST_CASE("durations are measured from reading to answering, with the loop's clock") {
     clinic s;
     s.speak("2025-11-25");
     for (int i = 0; i < 90; ++i) s.pause_for(i, 100);
@@ -126,7 +126,7 @@ TEST_CASE("times are from reading to answering, by the loop's clock") {
     CHECK(h.slowest == 5s);
 }
 
-TEST_CASE("B3: a cancelled request is counted once, when it was cancelled, however long its handler goes on") {
+TEST_CASE("B3: a cancelled request is counted once, at its cancel, however long its handler runs") {
     clinic s;
     gate late;
     s.tool("stubborn", [&](context& ctx) -> task<std::string> {
@@ -153,7 +153,7 @@ TEST_CASE("B3: a cancelled request is counted once, when it was cancelled, howev
     CHECK(s.core->health().dropped_late == 1);  // known although nothing has come in since
 }
 
-TEST_CASE("B1: a request that is cancelled before it begins is counted as well") {
+TEST_CASE("B1: a request that is cancelled before it starts is counted too") {
     clinic s;
     s.speak("2025-03-26");
     s.send("[" + call_line("1", "quick") + "," + cancel_line("1") + "," + call_line("2", "quick") + "]");
@@ -161,7 +161,7 @@ TEST_CASE("B1: a request that is cancelled before it begins is counted as well")
     CHECK(s.of("tools/call").count == 2);
 }
 
-TEST_CASE("F4: what a connection leaves behind is counted when it ends") {
+TEST_CASE("F4: the abandoned handlers of a connection are counted when it ends") {
     for (bool orderly : {true, false}) {
         CAPTURE(orderly);
         clinic s;
@@ -193,7 +193,7 @@ TEST_CASE("F4: what a connection leaves behind is counted when it ends") {
     }
 }
 
-TEST_CASE("what could not be read is counted at once, although no request follows") {
+TEST_CASE("rejected input is counted at once, even if no request follows") {
     clinic s;
     s.speak("2025-11-25");
     s.seen.expect_off_schema("input that is not of the protocol");
@@ -203,7 +203,7 @@ TEST_CASE("what could not be read is counted at once, although no request follow
     CHECK(s.core->health().rejected_input == 3);
 }
 
-TEST_CASE("MRTR-01: a call that asks is counted once for each round; a middleware's time belongs to the request") {
+TEST_CASE("MRTR-01: a call that asks is counted once per round; the time of a middleware is included") {
     clinic s;
     s.core->around.push_back([](request_call& call, next_handler next) -> task<json::value> {
         co_await call.ctx.sleep(250ms);
@@ -216,7 +216,7 @@ TEST_CASE("MRTR-01: a call that asks is counted once for each round; a middlewar
     CHECK(s.of("tools/call").slowest == 250ms);
 }
 
-TEST_CASE("methods of one's own are counted under their names, and beyond a bound with the unknown ones") {
+TEST_CASE("custom methods are counted by name; beyond a limit they are counted as unknown") {
     server s({.name = "test", .version = "1"});
     for (int i = 0; i < 70; ++i) {
         s.add_method("example/m" + std::to_string(i), [](context&, const json::value&) { return json::object(); });
@@ -237,7 +237,7 @@ TEST_CASE("methods of one's own are counted under their names, and beyond a boun
     CHECK(methods.at("initialize").count == 1);
 }
 
-TEST_CASE("health is asked for from any thread while several connections are served") {
+TEST_CASE("health can be called from any thread while several connections are served") {
     server s({.name = "test", .version = "1"});
     s.add_tool("quick", "", [] { return "quick"; }, {.quick = true});
     s.add_tool("worker", "", [] { return "worker"; });

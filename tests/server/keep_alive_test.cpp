@@ -26,7 +26,7 @@ std::string pinged(server_under_test& s) {
 
 }  // namespace
 
-TEST_CASE("LIFE-14: a silent client is asked for a sign of life, and one that gives none is gone") {
+TEST_CASE("LIFE-14: an idle client is pinged, and closed if it does not answer") {
     for (const char* version : versions) {
         CAPTURE(version);
         server_under_test s(every_minute());
@@ -50,7 +50,7 @@ TEST_CASE("LIFE-14: a silent client is asked for a sign of life, and one that gi
     }
 }
 
-TEST_CASE("LIFE-14: whoever speaks is not asked, and an error is a sign of life too") {
+TEST_CASE("LIFE-14: an active client is not pinged, and an error counts as an answer") {
     server_under_test s(every_minute());
     s.start("2025-11-25");
     for (int i = 0; i < 5; ++i) {
@@ -66,7 +66,7 @@ TEST_CASE("LIFE-14: whoever speaks is not asked, and an error is a sign of life 
     CHECK(s.ends.empty());
 }
 
-TEST_CASE("LIFE-14: nobody is asked unless it is wished, and never in 2026-07-28 (BASE-16)") {
+TEST_CASE("LIFE-14: no pings are sent by default, and never in 2026-07-28 (BASE-16)") {
     server_under_test quiet;
     quiet.start("2025-11-25");
     quiet.advance(1h);
@@ -78,7 +78,7 @@ TEST_CASE("LIFE-14: nobody is asked unless it is wished, and never in 2026-07-28
     CHECK(pinged(modern).empty());
 }
 
-TEST_CASE("a connection that ends while its client is being asked leaves nothing behind") {
+TEST_CASE("a connection that ends during a ping leaves nothing behind") {
     server_under_test s(every_minute());
     s.start("2025-11-25");
     s.advance(120s);

@@ -46,7 +46,7 @@ std::string what_of(const std::function<void()>& f) {
 
 }  // namespace
 
-TEST_CASE("what on_start has made reaches every kind of handler, and is let go in the reverse order") {
+TEST_CASE("the objects of on_start are available in every kind of handler, and destroyed in reverse order") {
     lines log;
     std::string path = fresh_socket_path();
     {
@@ -81,7 +81,7 @@ TEST_CASE("what on_start has made reaches every kind of handler, and is let go i
     CHECK(log.size() == 5);
 }
 
-TEST_CASE("a middleware and a method of one's own reach the state as well; the newest of a type counts") {
+TEST_CASE("on_start objects are available in middleware and custom methods; the newest of a type is used") {
     lines log;
     std::string path = fresh_socket_path();
     server s({.name = "test", .version = "1"});
@@ -103,7 +103,7 @@ TEST_CASE("a middleware and a method of one's own reach the state as well; the n
     CHECK(log == lines{"first opened", "second opened", "second closed", "first closed"});
 }
 
-TEST_CASE("a hook that throws makes the start fail with its words, and undoes those before it") {
+TEST_CASE("an exception of a start hook is rethrown by start, and earlier objects are destroyed") {
     lines log;
     server s({.name = "test", .version = "1"});
     bool broken = true;
@@ -159,7 +159,7 @@ TEST_CASE("each start after a stop runs the hooks again") {
     }
 }
 
-TEST_CASE("while it serves, nothing can be added that belongs before; afterwards it can") {
+TEST_CASE("hooks, middleware and notifications cannot be added while the server runs, only before or after") {
     server s({.name = "test", .version = "1"});
     auto add_all = [&] {
         lines said;
@@ -179,7 +179,7 @@ TEST_CASE("while it serves, nothing can be added that belongs before; afterwards
     CHECK(add_all() == lines{"", "", "", ""});
 }
 
-TEST_CASE("a hook that starts, stops or changes its own server is told so instead of waiting for itself") {
+TEST_CASE("starting, stopping or changing the server in a hook throws instead of deadlocking") {
     server s({.name = "test", .version = "1"});
     lines said;
     s.on_start([&] {
@@ -232,7 +232,7 @@ TEST_CASE("the stop hook runs after the last handler") {
     CHECK(running_at_stop == 0);
 }
 
-TEST_CASE("F4: what a handler uses that did not stop stays until it ends, and a restart makes anew") {
+TEST_CASE("F4: the objects of an abandoned handler live until it ends, and a restart creates new ones") {
     for (bool with_middleware : {false, true}) {
         CAPTURE(with_middleware);
         lines log;
@@ -287,7 +287,7 @@ TEST_CASE("F4: what a handler uses that did not stop stays until it ends, and a 
     }
 }
 
-TEST_CASE("a context that was saved does not keep the state of a server that has stopped") {
+TEST_CASE("a saved context does not keep the objects of a stopped server alive") {
     lines log;
     std::string path = fresh_socket_path();
     server s({.name = "test", .version = "1"});
@@ -311,7 +311,7 @@ TEST_CASE("a context that was saved does not keep the state of a server that has
     CHECK_THROWS_AS(saved->state<database>(), std::logic_error);
 }
 
-TEST_CASE("G4: a server destroyed while a loop of the caller's still serves stops when the last session there ends") {
+TEST_CASE("G4: a server destroyed while the caller's loop still serves stops when its last session ends") {
     test::on_epoll on;
     auto loop = on.shared;
     lines log;

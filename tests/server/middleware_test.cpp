@@ -111,7 +111,7 @@ TEST_CASE("a middleware changes what comes in and what goes out") {
     }
 }
 
-TEST_CASE("several are around one another in the order in which they were added") {
+TEST_CASE("middleware is nested in the order of registration") {
     house s;
     lines order;
     for (const char* name : {"a", "b", "c"}) {
@@ -156,7 +156,7 @@ TEST_CASE("a middleware answers by itself, or refuses with an error of its own")
     }
 }
 
-TEST_CASE("what a middleware throws by accident is an internal error, and its text stays with the log") {
+TEST_CASE("an unexpected exception of a middleware is an internal error, and its text is only logged") {
     house s;
     int which = 0;
     s.use([&](request_call& call, next_handler next) -> task<json::value> {
@@ -184,7 +184,7 @@ TEST_CASE("what a middleware throws by accident is an internal error, and its te
     CHECK(s.greet("2025-11-25", "9", "quick") == "hello Ada");
 }
 
-TEST_CASE("a middleware sees a failure as the client will, and may make something else of it") {
+TEST_CASE("a middleware sees the error that the client would get, and can replace it") {
     for (std::string_view version : {all_versions.front(), all_versions.back()}) {
         CAPTURE(version);
         house s;
@@ -217,14 +217,14 @@ TEST_CASE("a middleware sees a failure as the client will, and may make somethin
     }
 }
 
-TEST_CASE("BASE-14: an error code that a revision does not have does not leave a middleware either") {
+TEST_CASE("BASE-14: an error code that the revision does not define is replaced after the middleware too") {
     house s;
     s.use([](request_call&, next_handler) -> task<json::value> { throw resource_not_found("demo:gone"); });
     s.speak("2026-07-28");
     CHECK(s.error_of(s.read("demo:one")) == "-32602 resource not found");
 }
 
-TEST_CASE("every request but initialize passes through, also those that need no handler") {
+TEST_CASE("every request except initialize passes the middleware, also those without a handler") {
     for (std::string_view version : {all_versions.front(), all_versions[3], all_versions.back()}) {
         CAPTURE(version);
         house s;
@@ -285,7 +285,7 @@ TEST_CASE("B6: a call that is cancelled while a middleware waits is not answered
     }
 }
 
-TEST_CASE("B3: a cancelled call is not answered although the middleware makes a result of it") {
+TEST_CASE("B3: a cancelled call is not answered even if a middleware returns a result") {
     house s;
     s.use([&](request_call& call, next_handler next) -> task<json::value> {
         try {
@@ -301,7 +301,7 @@ TEST_CASE("B3: a cancelled call is not answered although the middleware makes a 
     CHECK(s.answers_to("1") == 0);
 }
 
-TEST_CASE("B1: a call that waits for a thread behind a middleware is given up without having run") {
+TEST_CASE("B1: a queued call behind a middleware is cancelled without running") {
     server_settings how;
     how.workers = 1;
     house s(how);
@@ -327,7 +327,7 @@ TEST_CASE("B1: a call that waits for a thread behind a middleware is given up wi
     CHECK(s.in_flight() == 0);
 }
 
-TEST_CASE("C5 G2: the connection ends while a middleware and its handler are at work") {
+TEST_CASE("C5 G2: the connection ends while a middleware and its handler run") {
     for (bool orderly : {true, false}) {
         for (const char* each : {"coroutine", "sleeping middleware"}) {
             CAPTURE(orderly);
@@ -386,7 +386,7 @@ TEST_CASE("SUB-01: a listen goes through the middleware, and ends through it") {
     s.send(modern_line("1", "subscriptions/listen", R"("notifications":{"toolsListChanged":true})"));
     CHECK(seen == lines{"open subscriptions/listen"});
     CHECK(s.seen.with_method("notifications/subscriptions/acknowledged").size() == 1);
-    s.on_loop([&] { s.session->list_changed(server_side::list_kind::tools); });
+    s.on_loop([&] { s.session->list_changed(list_kind::tools); });
     CHECK(s.seen.with_method("notifications/tools/list_changed").size() == 1);
     s.close(1s);
     CHECK(seen.back() == "ended");
@@ -394,7 +394,7 @@ TEST_CASE("SUB-01: a listen goes through the middleware, and ends through it") {
     CHECK(s.seen.answer_message("1")["result"]["resultType"] == json::value("complete"));
 }
 
-TEST_CASE("MRTR-01: a middleware sees the questions of a call, and its answer in the next round") {
+TEST_CASE("MRTR-01: a middleware sees the questions of a call, and its result in the next round") {
     house s;
     lines seen;
     s.tool("ask", [](context& ctx) -> task<std::string> {
@@ -422,7 +422,7 @@ TEST_CASE("MRTR-01: a middleware sees the questions of a call, and its answer in
     CHECK(s.answer("2") == "done");
 }
 
-TEST_CASE("many requests go through a middleware at once, each with its own") {
+TEST_CASE("many requests pass a middleware concurrently, each with its own state") {
     house s;
     s.use([](request_call& call, next_handler next) -> task<json::value> {
         co_await call.ctx.sleep(10ms);

@@ -42,8 +42,7 @@ std::string text_in(const json::value& answer) {
 
 }  // namespace
 
-TEST_CASE(
-    "META-01: every key of every _meta that is sent follows the grammar, and an offer with another one is refused") {
+TEST_CASE("META-01: every _meta key that is sent is valid, and an entry with an invalid key is refused") {
     for (std::string_view version : {"2025-06-18", "2025-11-25", "2026-07-28"}) {
         CAPTURE(version);
         feature_server s;
@@ -69,7 +68,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("TOOL-08: names of 1 to 128 letters, digits, '_', '-' and '.' are taken as they are, and once") {
+TEST_CASE(
+    "TOOL-08: names of 1 to 128 letters, digits, '_', '-' and '.' are accepted unchanged, and duplicates refused") {
     for (std::string_view version : {"2025-11-25", "2026-07-28"}) {
         CAPTURE(version);
         feature_server s;
@@ -88,7 +88,7 @@ TEST_CASE("TOOL-08: names of 1 to 128 letters, digits, '_', '-' and '.' are take
     }
 }
 
-TEST_CASE("RES-06: a scheme of one's own is offered when the URI is one, and refused when it is not") {
+TEST_CASE("RES-06: custom URI schemes are accepted, and invalid URIs refused") {
     for (std::string_view version : {"2025-06-18", "2025-11-25", "2026-07-28"}) {
         CAPTURE(version);
         feature_server s;
@@ -107,7 +107,7 @@ TEST_CASE("RES-06: a scheme of one's own is offered when the URI is one, and ref
     }
 }
 
-TEST_CASE("BASE-15, BASE-21: no error of 2026-07-28 that we make ourselves has a code that is not the protocol's") {
+TEST_CASE("BASE-15, BASE-21: the library's own errors in 2026-07-28 use only codes of the protocol") {
     server_settings how;
     how.bounds.max_in_flight = 1;
     feature_server s(how);

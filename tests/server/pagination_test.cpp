@@ -53,7 +53,7 @@ void fill(feature_server& s, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("TOOL-07, PAG-03: every list is given page by page, in the order in which its entries were added") {
+TEST_CASE("TOOL-07, PAG-03: every list is paged, in the order in which its entries were added") {
     for (std::string_view version : all_versions) {
         for (std::size_t count : {0u, 1u, 4u, 5u, 6u, 10u, 11u}) {
             CAPTURE(version);
@@ -76,7 +76,7 @@ TEST_CASE("TOOL-07, PAG-03: every list is given page by page, in the order in wh
     }
 }
 
-TEST_CASE("PAG-03: a cursor that we did not make for this list is refused") {
+TEST_CASE("PAG-03: a cursor that was not created for this list is refused") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s(with_page_size(2));
@@ -109,7 +109,7 @@ TEST_CASE("PAG-03: a cursor that we did not make for this list is refused") {
     }
 }
 
-TEST_CASE("PAG-03: 10000 resources, paged while others come and go: each that stays is shown exactly once") {
+TEST_CASE("PAG-03: paging 10000 resources while others are added and removed returns each remaining one exactly once") {
     for (std::string_view version : {all_versions.front(), all_versions.back()}) {
         CAPTURE(version);
         feature_server s(with_page_size(700));
@@ -140,7 +140,7 @@ TEST_CASE("PAG-03: 10000 resources, paged while others come and go: each that st
     }
 }
 
-TEST_CASE("TOOL-07: 1000 tools are one page by default, the same bytes each time, and paged where that is wanted") {
+TEST_CASE("TOOL-07: 1000 tools are one page by default, with the same bytes each time, and paged if page_size is set") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         for (std::size_t page_size : {1000u, 64u}) {
@@ -158,7 +158,7 @@ TEST_CASE("TOOL-07: 1000 tools are one page by default, the same bytes each time
     CHECK(defaults.page_size == 1000);
 }
 
-TEST_CASE("CACHE-01, CACHE-02: every page of every list has the same hint, in the modern revision") {
+TEST_CASE("CACHE-01, CACHE-02: every page of a list has the same cache hint in 2026-07-28") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s(keel::test::with_options([](auto& o) {
@@ -186,7 +186,8 @@ TEST_CASE("CACHE-01, CACHE-02: every page of every list has the same hint, in th
     }
 }
 
-TEST_CASE("what templates list is paged with the resources themselves, however its own pages are cut") {
+TEST_CASE(
+    "the resources listed by templates are paged together with the others, whatever the template's own page size") {
     for (std::size_t page_size : {1u, 2u, 3u, 4u, 5u, 7u, 100u}) {
         for (std::size_t inner_size : {1u, 2u, 5u, 50u}) {
             CAPTURE(page_size);
@@ -218,7 +219,7 @@ TEST_CASE("what templates list is paged with the resources themselves, however i
     }
 }
 
-TEST_CASE("what a template lists may change between pages, and the template may go") {
+TEST_CASE("the list of a template may change between pages, and the template may be removed") {
     std::vector<std::string> there;
     for (std::size_t i = 0; i < 20; ++i) there.push_back(numbered("b:", i));
     keel::template_options options;
@@ -265,7 +266,7 @@ TEST_CASE("what a template lists may change between pages, and the template may 
     }
 }
 
-TEST_CASE("cursors hold what was put into them, and nothing else is one") {
+TEST_CASE("cursors round-trip, and other texts are rejected") {
     list_position at;
     at.number = 0xfedcba9876543210;
     CHECK(read_cursor(method::tools_list, write_cursor(method::tools_list, at)) == at);

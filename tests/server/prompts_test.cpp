@@ -30,7 +30,7 @@ json::value get(feature_server& s, std::string_view name, std::string_view argum
 
 }  // namespace
 
-TEST_CASE("PRM-01: prompts are declared when there are some, and then the list answers") {
+TEST_CASE("PRM-01: the prompts capability is declared if there are prompts, and then prompts/list works") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         auto declared = [&](feature_server& s) {
@@ -84,7 +84,7 @@ TEST_CASE("the members of a described struct are the arguments of a prompt") {
     }
 }
 
-TEST_CASE("every form of a prompt's function gives messages") {
+TEST_CASE("every signature of a prompt function produces messages") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -127,7 +127,7 @@ TEST_CASE("every form of a prompt's function gives messages") {
     }
 }
 
-TEST_CASE("PRM-04: an unknown prompt, a missing argument or a wrong one is invalid params, and is named") {
+TEST_CASE("PRM-04: an unknown prompt and a missing or invalid argument are invalid params with its name") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -151,7 +151,7 @@ TEST_CASE("PRM-04: an unknown prompt, a missing argument or a wrong one is inval
     }
 }
 
-TEST_CASE("PRM-02: blocks are sent as the revision knows them") {
+TEST_CASE("PRM-02: content blocks are sent in the format of the revision") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -180,7 +180,7 @@ TEST_CASE("PRM-02: blocks are sent as the revision knows them") {
     }
 }
 
-TEST_CASE("PRM-02: a block that breaks the rules is an internal error, and the log says why") {
+TEST_CASE("PRM-02: an invalid content block is an internal error, and the reason is logged") {
     feature_server s;
     s.add_prompt("data", [] { return keel::prompt_message(keel::content::image("not base64", "image/png")); });
     s.add_prompt("mime", [] { return keel::prompt_message(keel::content::audio("aGk=", "sound")); });
@@ -207,7 +207,7 @@ TEST_CASE("PRM-02: a block that breaks the rules is an internal error, and the l
     CHECK(s.logged("invalid audio block in a prompt: invalid MIME type"));
 }
 
-TEST_CASE("a wrong prompt is refused with a message that names it and the field") {
+TEST_CASE("an invalid prompt is refused with its name and the field") {
     feature_server s;
     auto add = [&](auto change, keel::prompt_options options = {}) {
         return refusal_of([&] {

@@ -36,7 +36,7 @@ keel::resource_template family(std::string text) {
 
 }  // namespace
 
-TEST_CASE("RES-01: resources are declared when there are some, and then the list answers") {
+TEST_CASE("RES-01: the resources capability is declared if there are resources, and then resources/list works") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         auto declared = [&](feature_server& s) {
@@ -65,7 +65,7 @@ TEST_CASE("RES-01: resources are declared when there are some, and then the list
     }
 }
 
-TEST_CASE("every form of a resource's function is read as its type says") {
+TEST_CASE("every signature of a resource function produces contents of its type") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -99,7 +99,7 @@ TEST_CASE("every form of a resource's function is read as its type says") {
     }
 }
 
-TEST_CASE("templates match in the order in which they were added, after the resources themselves") {
+TEST_CASE("templates match in the order of registration, after the resources") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -122,7 +122,7 @@ TEST_CASE("templates match in the order in which they were added, after the reso
     }
 }
 
-TEST_CASE("RES-02, RES-03, BASE-14: what does not exist is an error with its URI, by the code of the revision") {
+TEST_CASE("RES-02, RES-03, BASE-14: an unknown resource is an error with its URI and the code of the revision") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -163,7 +163,7 @@ TEST_CASE("RES-04: a request without a valid URI is refused") {
     }
 }
 
-TEST_CASE("RES-05: a URI whose variables lead out of their folder names nothing, and the log hears of it") {
+TEST_CASE("RES-05: a URI whose variables leave their folder is not found, and the reason is logged") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -201,7 +201,7 @@ TEST_CASE("RES-05: a URI whose variables lead out of their folder names nothing,
     }
 }
 
-TEST_CASE("CACHE-01: a read tells how long it may be kept: the read itself, the resource, the server, in this order") {
+TEST_CASE("CACHE-01: the cache hint of a read comes from the read, the resource or the server, in this order") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         using std::chrono::milliseconds;
@@ -236,7 +236,7 @@ TEST_CASE("CACHE-01: a read tells how long it may be kept: the read itself, the 
     CHECK(plain.read("a:b")["result"]["cacheScope"] == json::value("private"));
 }
 
-TEST_CASE("resources, templates and contents have what their revision knows") {
+TEST_CASE("resources, templates and contents have the members of their revision") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -278,7 +278,7 @@ TEST_CASE("resources, templates and contents have what their revision knows") {
     }
 }
 
-TEST_CASE("contents that cannot be sent are an internal error, and the next read is served") {
+TEST_CASE("invalid contents are an internal error, and the next read is served") {
     feature_server s;
     auto one = [](auto change) {
         return [change] {
@@ -311,7 +311,7 @@ TEST_CASE("contents that cannot be sent are an internal error, and the next read
     CHECK(s.logged("blob: not Base64"));
 }
 
-TEST_CASE("the list has the resources, then what the templates list, each URI once") {
+TEST_CASE("resources/list has the resources, then those listed by templates, each URI once") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -342,7 +342,7 @@ TEST_CASE("the list has the resources, then what the templates list, each URI on
     }
 }
 
-TEST_CASE("a list function that fails is an internal error whose text only the log hears") {
+TEST_CASE("an exception of a list function is an internal error whose text is only logged") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -376,7 +376,7 @@ TEST_CASE("a list function that fails is an internal error whose text only the l
     }
 }
 
-TEST_CASE("RES-04, RES-06: a wrong resource is refused with a message that names it and the field") {
+TEST_CASE("RES-04, RES-06: an invalid resource is refused with its URI and the field") {
     feature_server s;
     auto add = [&](auto change, keel::resource_options options = {}) {
         return refusal_of([&] {
@@ -417,7 +417,7 @@ TEST_CASE("RES-04, RES-06: a wrong resource is refused with a message that names
     CHECK(add([](auto&) {}, {.replace = true}) == "");
 }
 
-TEST_CASE("a wrong resource template is refused with a message that names it and the field") {
+TEST_CASE("an invalid resource template is refused with its text and the field") {
     feature_server s;
     auto add = [&](std::string text, keel::template_options options = {}) {
         return refusal_of([&] { s.add_template(family(text), [] { return "x"; }, options); });

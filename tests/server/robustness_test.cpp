@@ -18,7 +18,7 @@
 namespace json = keel::json;
 using namespace std::chrono_literals;
 
-TEST_CASE("F6, G4: a coroutine that has waited may destroy its own server") {
+TEST_CASE("F6, G4: a resumed coroutine can destroy its own server") {
     std::string path = fresh_socket_path();
     auto s = std::make_unique<keel::server>(keel::implementation{.name = "test", .version = "1"});
     std::promise<void> gone;
@@ -37,7 +37,7 @@ TEST_CASE("F6, G4: a coroutine that has waited may destroy its own server") {
     }
 }
 
-TEST_CASE("a handler may open another endpoint of its own server") {
+TEST_CASE("a handler can open another endpoint of its own server") {
     std::string one = fresh_socket_path();
     std::string two = fresh_socket_path();
     keel::server s({.name = "test", .version = "1"});
@@ -54,7 +54,7 @@ TEST_CASE("a handler may open another endpoint of its own server") {
     CHECK(line_client(two).connected());
 }
 
-TEST_CASE("G5: a server stops although a loop of the caller's ended under its session") {
+TEST_CASE("G5: a server stops although the caller's loop ended before its session") {
     keel::server s({.name = "test", .version = "1"});
     auto loop = keel::async::epoll_loop::create();
     auto [ours, theirs] = keel::memory_pair(*loop, *loop);
@@ -67,7 +67,7 @@ TEST_CASE("G5: a server stops although a loop of the caller's ended under its se
     CHECK(s.health().connections == 0);
 }
 
-TEST_CASE("a log function may ask the server how it is") {
+TEST_CASE("a log function can call server::health") {
     std::string path = fresh_socket_path();
     keel::server* serving = nullptr;
     std::promise<std::size_t> asked;
@@ -92,7 +92,7 @@ TEST_CASE("a log function may ask the server how it is") {
     on.until([&] { return s.health().connections == 0; });
 }
 
-TEST_CASE("F11: a callback for the end of a connection that throws harms nobody") {
+TEST_CASE("F11: an exception of the callback for a closed connection is contained") {
     keel::test::on_epoll on;
     auto loop = on.shared;
     keel::server s({.name = "test", .version = "1"});
@@ -117,7 +117,7 @@ public:
 
 }  // namespace
 
-TEST_CASE("F11, C5: a wire that throws ends its own session and nothing else") {
+TEST_CASE("F11, C5: a connection that throws ends its own session and nothing else") {
     keel::test::on_epoll on;
     auto loop = on.shared;
     keel::server s({.name = "test", .version = "1"});
@@ -139,7 +139,7 @@ TEST_CASE("health counts the calls of connections that are still open") {
     CHECK(s.health().requests >= 5);
 }
 
-TEST_CASE("J4: calls that were given up while they waited for a thread leave their arguments and are bounded") {
+TEST_CASE("J4: cancelled calls in the worker queue free their arguments, and the queue is limited") {
     std::string path = fresh_socket_path();
     keel::server_options options;
     options.worker_threads = 1;
@@ -173,7 +173,7 @@ TEST_CASE("J4: calls that were given up while they waited for a thread leave the
     block->release(1000);
 }
 
-TEST_CASE("a sleep as long as it takes ends when it is cancelled, not before") {
+TEST_CASE("an infinite sleep ends when it is cancelled, not before") {
     std::string path = fresh_socket_path();
     keel::server s({.name = "test", .version = "1"});
     std::latch asleep(1);

@@ -61,7 +61,7 @@ TEST_CASE("BASE-03: no two requests of the server have the same id") {
     }
 }
 
-TEST_CASE("BASE-13, BASE-14: codes that the newest revision keeps or has dropped are not sent, whoever throws them") {
+TEST_CASE("BASE-13, BASE-14: error codes that a revision does not define are not sent, whoever throws them") {
     feature_server s;
     throw_code(s);
     s.speak("2026-07-28");
@@ -72,7 +72,7 @@ TEST_CASE("BASE-13, BASE-14: codes that the newest revision keeps or has dropped
     for (int code : {7, -1, 1234, -31999, -32768 - 1}) CHECK(code_of(s.ask("tools/call", throw_line(code))) == code);
 }
 
-TEST_CASE("ELI-17: the error that asks for a URL is known in 2025-11-25 alone") {
+TEST_CASE("ELI-17: the error URLElicitationRequired is sent in 2025-11-25 only") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -92,7 +92,7 @@ TEST_CASE("ELI-17: the error that asks for a URL is known in 2025-11-25 alone") 
     }
 }
 
-TEST_CASE("BASE-15, BASE-21: no code of our own lies where the specification or history has some") {
+TEST_CASE("BASE-15, BASE-21: the library's own error codes do not overlap those of the specification") {
     for (int code :
          {error_code::parse, error_code::invalid_request, error_code::method_not_found, error_code::invalid_params,
           error_code::internal, error_code::resource_not_found, error_code::header_mismatch,
@@ -106,7 +106,7 @@ TEST_CASE("BASE-15, BASE-21: no code of our own lies where the specification or 
     }
 }
 
-TEST_CASE("BASE-15: a code between -32019 and -32000 from a client means nothing but what it is") {
+TEST_CASE("BASE-15: error codes between -32019 and -32000 from a client are passed on unchanged") {
     for (int code : {-32000, -32001, -32005, -32019}) {
         CAPTURE(code);
         server_under_test s;
@@ -128,7 +128,7 @@ TEST_CASE("BASE-15: a code between -32019 and -32000 from a client means nothing
     }
 }
 
-TEST_CASE("META-02: reserved members of _meta may hold anything") {
+TEST_CASE("META-02: reserved members of _meta may have any value") {
     for (std::string_view version : {"2025-06-18", "2025-11-25", "2026-07-28"}) {
         for (const char* odd : {"7", "null", "\"text\"", "[]", "{\"level\":1}"}) {
             CAPTURE(version);
@@ -156,7 +156,7 @@ TEST_CASE("META-02: reserved members of _meta may hold anything") {
     }
 }
 
-TEST_CASE("VER-11, VER-21: a transport of one's own carries the same messages, one on each line, cut anywhere") {
+TEST_CASE("VER-11, VER-21: a custom transport carries the same messages, one per line, split at any byte") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -171,7 +171,7 @@ TEST_CASE("VER-11, VER-21: a transport of one's own carries the same messages, o
     }
 }
 
-TEST_CASE("LIFE-13: a request to the client may have a time of its own, which progress does not extend for ever") {
+TEST_CASE("LIFE-13: a request to the client can have its own timeout, which progress does not extend forever") {
     for (std::string_view version : {"2025-03-26", "2025-06-18", "2025-11-25"}) {
         CAPTURE(version);
         server_settings how;
@@ -201,7 +201,7 @@ TEST_CASE("LIFE-13: a request to the client may have a time of its own, which pr
     }
 }
 
-TEST_CASE("PROG-03: progress for a client that does not read is not piled up, and the newest is what it gets") {
+TEST_CASE("PROG-03: progress for a client that does not read is coalesced, and it gets the newest") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s;
@@ -223,7 +223,7 @@ TEST_CASE("PROG-03: progress for a client that does not read is not piled up, an
     }
 }
 
-TEST_CASE("TOOL-16: a server that only embeds resources can declare them all the same") {
+TEST_CASE("TOOL-16: a server that only embeds resources can declare the resources capability") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         feature_server s(with_options([](keel::server_options& o) { o.declare_resources = true; }));

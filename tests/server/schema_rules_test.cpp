@@ -74,7 +74,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("SCH-01: arguments are held to 2020-12, also where the schema names no dialect") {
+TEST_CASE("SCH-01: arguments are validated with JSON Schema 2020-12, also if the schema names no dialect") {
     for (std::string_view version : with_2020_12) {
         CAPTURE(version);
         feature_server s;
@@ -97,7 +97,8 @@ TEST_CASE("SCH-01: arguments are held to 2020-12, also where the schema names no
 }
 
 TEST_CASE(
-    "SCH-02: a tool with an unsupported dialect or a schema that is none is refused by name, the others are offered") {
+    "SCH-02: a tool with an unsupported dialect or an invalid schema is refused with its name, the others are "
+    "registered") {
     for (std::string_view version : with_2020_12) {
         CAPTURE(version);
         feature_server s;
@@ -114,7 +115,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("SCH-03, SCH-06: a schema elsewhere is not fetched, and a tool that needs one is refused") {
+TEST_CASE("SCH-03, SCH-06: remote schemas are not fetched, and a tool that refers to one is refused") {
     web_server elsewhere;
     feature_server s;
     CHECK(refusal(s, R"({"type":"object","properties":{"a":{"$ref":")" + elsewhere.url() + R"("}}})")
@@ -133,7 +134,7 @@ TEST_CASE("SCH-03, SCH-06: a schema elsewhere is not fetched, and a tool that ne
     CHECK_FALSE(elsewhere.was_asked());
 }
 
-TEST_CASE("SCH-07: a call whose check would not end is refused, and the next one is served") {
+TEST_CASE("SCH-07: a call whose validation would take too long is refused, and the next one is served") {
     feature_server s;
     // Each level tries both halves of the next: 2^40 ways.
     std::string explosion = R"({"type":"object","properties":{"x":{"$ref":"#/$defs/n0"}},"$defs":{)";

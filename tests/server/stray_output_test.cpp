@@ -41,7 +41,7 @@ std::string client_lines(std::string_view version) {
 
 }  // namespace
 
-TEST_CASE("STD-01, STD-02: whatever handlers print, standard output holds messages alone, one on each line") {
+TEST_CASE("STD-01, STD-02: whatever handlers print, standard output contains only messages, one per line") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
         one_way in = make_pipe();

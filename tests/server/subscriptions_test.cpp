@@ -80,7 +80,7 @@ constexpr duration interval = limits{}.notification_interval;
 
 // ---- older revisions ----
 
-TEST_CASE("SUB-08: an older client is told of every kind of list that was declared, at once and then together") {
+TEST_CASE("SUB-08: a legacy client is notified of each declared list that changes, at once and then coalesced") {
     for (const char* version : older_revisions) {
         for (list_kind which : kinds) {
             CAPTURE(std::string(version));
@@ -104,7 +104,7 @@ TEST_CASE("SUB-08: an older client is told of every kind of list that was declar
     }
 }
 
-TEST_CASE("LIFE-04: an older client is not told of what was not declared to it") {
+TEST_CASE("LIFE-04: a legacy client is not notified of undeclared lists") {
     for (const char* version : older_revisions) {
         CAPTURE(std::string(version));
         server_under_test s;
@@ -120,7 +120,7 @@ TEST_CASE("LIFE-04: an older client is not told of what was not declared to it")
     }
 }
 
-TEST_CASE("LIFE-04: nothing is told before the handshake") {
+TEST_CASE("LIFE-04: no notifications are sent before the handshake") {
     server_under_test s;
     add_resource(s);
     s.start();
@@ -130,7 +130,7 @@ TEST_CASE("LIFE-04: nothing is told before the handshake") {
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("RES-01: without resources there is nothing to subscribe to") {
+TEST_CASE("RES-01: without resources, resources/subscribe is an unknown method") {
     for (const char* version : older_revisions) {
         CAPTURE(std::string(version));
         server_under_test s;
@@ -140,7 +140,7 @@ TEST_CASE("RES-01: without resources there is nothing to subscribe to") {
     }
 }
 
-TEST_CASE("an older client hears of the resources it has subscribed to, and of no other") {
+TEST_CASE("a legacy client is notified of the resources it has subscribed to, and no others") {
     for (const char* version : older_revisions) {
         CAPTURE(std::string(version));
         server_under_test s;
@@ -165,7 +165,7 @@ TEST_CASE("an older client hears of the resources it has subscribed to, and of n
     }
 }
 
-TEST_CASE("subscribing twice is subscribing once, and unsubscribing from nothing is fine") {
+TEST_CASE("resources/subscribe and resources/unsubscribe are idempotent") {
     server_under_test s;
     add_resource(s);
     s.start("2025-11-25");
@@ -183,7 +183,7 @@ TEST_CASE("subscribing twice is subscribing once, and unsubscribing from nothing
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("a client that unsubscribes is not told of what changed shortly before") {
+TEST_CASE("a client that unsubscribes is not notified of an earlier pending change") {
     server_under_test s;
     add_resource(s);
     s.start("2025-11-25");
@@ -196,7 +196,7 @@ TEST_CASE("a client that unsubscribes is not told of what changed shortly before
     CHECK(s.seen.take().empty());
 }
 
-TEST_CASE("a client that reads slowly is not told of what it has unsubscribed from meanwhile") {
+TEST_CASE("a slow client is not notified of resources that it has unsubscribed from meanwhile") {
     limits bounds;
     bounds.out_queue_soft = 1000;
     server_under_test s({.bounds = bounds});
@@ -219,7 +219,7 @@ TEST_CASE("a client that reads slowly is not told of what it has unsubscribed fr
     CHECK(all[2] == updated("demo:two"));
 }
 
-TEST_CASE("a subscription without a URI, or with something else in its place, is refused") {
+TEST_CASE("a subscription with a missing or invalid URI is refused") {
     server_under_test s;
     add_resource(s);
     s.start("2025-11-25");
@@ -237,7 +237,7 @@ TEST_CASE("a subscription without a URI, or with something else in its place, is
     CHECK(s.core->topics.size() == 0);
 }
 
-TEST_CASE("J4: subscriptions are bounded in number, and leaving one makes room") {
+TEST_CASE("J4: the number of subscriptions is limited, and unsubscribing frees one") {
     limits bounds;
     bounds.max_subscriptions = 3;
     SUBCASE("older revisions") {
@@ -269,7 +269,7 @@ TEST_CASE("J4: subscriptions are bounded in number, and leaving one makes room")
     }
 }
 
-TEST_CASE("changes of one resource in quick succession are told as one, and the last of them is told") {
+TEST_CASE("rapid changes of one resource are coalesced, and the last one is always sent") {
     server_under_test s;
     add_resource(s);
     s.start("2025-11-25");
@@ -291,7 +291,7 @@ TEST_CASE("changes of one resource in quick succession are told as one, and the 
 
 // ---- 2026-07-28 ----
 
-TEST_CASE("SUB-01, SUB-03, I8: the acknowledgement comes first and everything carries the id as it was sent") {
+TEST_CASE("SUB-01, SUB-03, I8: the acknowledgement comes first, and all notifications carry the subscription id") {
     // Ids are typed: 0 and "" and "1" are ids like any other.
     for (std::string_view id : {"0", "1", "\"1\"", "\"\"", "-7", "9007199254740993", "\"a\\\"b\""}) {
         CAPTURE(std::string(id));
@@ -312,7 +312,7 @@ TEST_CASE("SUB-01, SUB-03, I8: the acknowledgement comes first and everything ca
     }
 }
 
-TEST_CASE("SUB-01, I8: what happens while the acknowledgement waits comes after it, and is not lost") {
+TEST_CASE("SUB-01, I8: changes while the acknowledgement is queued are sent after it, and not lost") {
     limits bounds;
     bounds.out_queue_soft = 1000;
     server_under_test s({.bounds = bounds});
@@ -337,7 +337,7 @@ TEST_CASE("SUB-01, I8: what happens while the acknowledgement waits comes after 
     s.cancel("2");
 }
 
-TEST_CASE("SUB-02: a listen hears of nothing that it has not asked for") {
+TEST_CASE("SUB-02: a listen gets only the notifications that it requested") {
     const std::array filters = {R"({"toolsListChanged":true})", R"({"resourcesListChanged":true})",
                                 R"({"promptsListChanged":true})"};
     for (std::size_t asked = 0; asked < filters.size(); ++asked) {
@@ -373,7 +373,7 @@ TEST_CASE("SUB-02: a listen hears of nothing that it has not asked for") {
     s.cancel("1");
 }
 
-TEST_CASE("SUB-04: only what the server can tell of is acknowledged, and what it does not know is ignored") {
+TEST_CASE("SUB-04: only supported notifications are acknowledged, and unknown ones are ignored") {
     std::string all = R"({"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,)"
                       R"("resourceSubscriptions":["demo:b","demo:a","demo:b"],"taskIds":["t"],"x":{"y":1}})";
     server_under_test s;
@@ -403,7 +403,8 @@ TEST_CASE("SUB-04: only what the server can tell of is acknowledged, and what it
     s.cancel("1");
 }
 
-TEST_CASE("SUB-05, SUB-07, I10: a server that closes answers its listens, then says so once more for those alone") {
+TEST_CASE(
+    "SUB-05, SUB-07, I10: a server that closes answers its listens, then sends notifications/cancelled for each") {
     server_under_test s;
     gate never;
     s.tool("park", [&]() -> task<std::string> {
@@ -453,7 +454,7 @@ TEST_CASE("SUB-07: a drain does not wait for listens") {
     }
 }
 
-TEST_CASE("SUB-05: the end of a listen is announced also to a client that reads late") {
+TEST_CASE("SUB-05: the end of a listen is announced even to a slow reader") {
     limits bounds;
     bounds.out_queue_soft = 1000;
     server_under_test s({.bounds = bounds});
@@ -472,7 +473,7 @@ TEST_CASE("SUB-05: the end of a listen is announced also to a client that reads 
     CHECK(all[3] == cancel_line("2"));
 }
 
-TEST_CASE("CAN-04, STD-05, I9: after a cancel nothing more is said for a listen, and its place is free at once") {
+TEST_CASE("CAN-04, STD-05, I9: after a cancel nothing more is sent for a listen, and its slot is free at once") {
     limits bounds;
     bounds.max_listens = 1;
     server_under_test s({.bounds = bounds});
@@ -500,7 +501,7 @@ TEST_CASE("CAN-04, STD-05, I9: after a cancel nothing more is said for a listen,
     s.cancel("1");
 }
 
-TEST_CASE("STD-05: a cancel takes back what was queued for a listen and has not begun to leave") {
+TEST_CASE("STD-05: a cancel withdraws queued notifications of a listen that are not being written yet") {
     server_under_test s;
     add_resource(s);
     s.start();
@@ -534,7 +535,7 @@ TEST_CASE("several listens of one client are independent of each other") {
     CHECK(s.core->topics.size() == 0);
 }
 
-TEST_CASE("a listen whose filter is malformed is refused, and never acknowledged") {
+TEST_CASE("a listen with an invalid filter is refused, and never acknowledged") {
     server_under_test s;
     add_resource(s);
     s.start();
@@ -559,7 +560,7 @@ TEST_CASE("a listen whose filter is malformed is refused, and never acknowledged
     CHECK(s.core->topics.size() == 0);
 }
 
-TEST_CASE("J4: one listen too many is refused before it is acknowledged") {
+TEST_CASE("J4: a listen beyond the limit is refused before it is acknowledged") {
     limits bounds;
     bounds.max_listens = 2;
     server_under_test s({.bounds = bounds});
@@ -574,7 +575,7 @@ TEST_CASE("J4: one listen too many is refused before it is acknowledged") {
     s.cancel("4");
 }
 
-TEST_CASE("the requests of one era do not exist in the other") {
+TEST_CASE("subscription methods of other revisions are unknown") {
     server_under_test s;
     add_resource(s);
     SUBCASE("2026-07-28") {
@@ -603,7 +604,7 @@ TEST_CASE("HTTP-14: a listen that asks for progress and logs gets neither") {
     s.cancel("1");
 }
 
-TEST_CASE("I11: a connection that breaks with listens open leaves nothing behind") {
+TEST_CASE("I11: a connection that breaks with open listens leaves nothing behind") {
     server_under_test s;
     add_resource(s);
     s.start();
@@ -637,7 +638,7 @@ TEST_CASE("I11: a connection that breaks with listens open leaves nothing behind
     s.advance(10s);
 }
 
-TEST_CASE("I11: an older client that goes away is forgotten by its topics") {
+TEST_CASE("I11: a legacy client that disconnects is removed from its topics") {
     server_under_test s;
     add_resource(s);
     s.start("2025-06-18");
@@ -650,7 +651,7 @@ TEST_CASE("I11: an older client that goes away is forgotten by its topics") {
     publish(s, "demo:one");
 }
 
-TEST_CASE("I12: a client that reads slowly gets each thing once when there is room, whichever came first") {
+TEST_CASE("I12: a slow client gets each pending notification once when there is room, in any order of changes") {
     limits bounds;
     bounds.out_queue_soft = 2'000;
     bounds.write_stall = 24h;
@@ -708,7 +709,7 @@ TEST_CASE("a resource can be published by its own handler") {
     s.cancel("1");
 }
 
-TEST_CASE("no ordering of subscribing, changing and leaving says anything for a listen before or after it") {
+TEST_CASE("no ordering of subscribing, changing and cancelling sends anything before or after the listen") {
     for (std::uint64_t seed = 1; seed <= 200; ++seed) {
         CAPTURE(seed);
         server_under_test s({.seed = seed});
@@ -740,7 +741,7 @@ TEST_CASE("no ordering of subscribing, changing and leaving says anything for a 
 
 // ---- through the public face ----
 
-TEST_CASE("SUB-07, SUB-08: a server tells its clients of both eras from any thread, and ends their listens") {
+TEST_CASE("SUB-07, SUB-08: a server notifies clients of all revisions from any thread, and ends their listens") {
     server_options options;
     options.declare_resources = true;
     options.declare_prompts = true;
@@ -775,7 +776,7 @@ TEST_CASE("SUB-07, SUB-08: a server tells its clients of both eras from any thre
     server.stop();
 }
 
-TEST_CASE("a program says what has changed, and whoever subscribed reads it again") {
+TEST_CASE("publishing a resource notifies its subscribers, which read the new contents") {
     std::atomic<double> degrees = 20.0;
     keel::server server({.name = "thermometer", .version = "1.0"});
     server.add_resource({.uri = "sensor:kitchen", .name = "kitchen"}, [&] { return std::to_string(degrees); });

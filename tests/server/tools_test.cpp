@@ -49,7 +49,7 @@ json::value find_tool(const json::value& list, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("every form of a typed tool runs and gives what its type says") {
+TEST_CASE("every signature of a typed tool runs and returns the content of its type") {
     fixture f;
     f.server.add_tool("nothing", "", [] { return "text"; });
     f.server.add_tool("context", "", [](keel::context& ctx) { return std::string(ctx.protocol_version()); });
@@ -95,7 +95,7 @@ TEST_CASE("TOOL-03 TOOL-04 TOOL-07: schemas are derived from the types, in a sta
     CHECK(find_tool(list, "a")["inputSchema"]["type"] == json::value("object"));
 }
 
-TEST_CASE("what an older revision does not know is not sent to it") {
+TEST_CASE("members that a revision does not define are not sent") {
     fixture f;
     f.server.add_tool("z", "", &add_slowly, {.title = "Zed", .annotations = {.read_only = true}});
     line_client c(f.path);
@@ -108,7 +108,7 @@ TEST_CASE("what an older revision does not know is not sent to it") {
     CHECK_FALSE(c.call(2, "z", R"({"a":1})")["result"].contains("structuredContent"));
 }
 
-TEST_CASE("TOOL-12 TOOL-13: arguments that do not fit are named by their path") {
+TEST_CASE("TOOL-12 TOOL-13: invalid arguments are reported with their path") {
     fixture f;
     f.server.add_tool("deep", "", [](nested_args) { return "ok"; }, {.quick = true});
     f.server.add_tool("slow", "", [](keel::context& ctx, nested_args) -> keel::task<std::string> {
@@ -132,7 +132,7 @@ TEST_CASE("TOOL-12 TOOL-13: arguments that do not fit are named by their path") 
     }
 }
 
-TEST_CASE("the open form takes a schema and JSON, as a function and as a coroutine") {
+TEST_CASE("the untyped form takes a schema and JSON, as a function and as a coroutine") {
     fixture f;
     keel::tool_description about;
     about.name = "open";
@@ -154,7 +154,7 @@ TEST_CASE("the open form takes a schema and JSON, as a function and as a corouti
     CHECK(find_tool(list, "open")["inputSchema"]["x-unknown"] == json::value(1));  // unknown keywords are kept
 }
 
-TEST_CASE("TOOL-08: a wrong registration is refused with a message that names the tool and the field") {
+TEST_CASE("TOOL-08: an invalid tool is refused with its name and the field") {
     keel::server s({.name = "test", .version = "1"});
     auto message = [&](keel::tool_description about) -> std::string {
         try {
@@ -180,7 +180,7 @@ TEST_CASE("TOOL-08: a wrong registration is refused with a message that names th
     CHECK_THROWS_AS(keel::server({.name = "", .version = "1"}), std::invalid_argument);
 }
 
-TEST_CASE("SUB-08: a tool removed while it runs finishes; clients are told of the change") {
+TEST_CASE("SUB-08: a tool that is removed while it runs finishes; clients are notified") {
     fixture f;
     std::latch started(1), go_on(1);
     f.server.add_tool("slow", "", [&] {
@@ -200,7 +200,7 @@ TEST_CASE("SUB-08: a tool removed while it runs finishes; clients are told of th
     CHECK(c.call(2, "slow")["error"]["code"] == json::value(-32602));
 }
 
-TEST_CASE("F3: a result that JSON cannot express is an internal error, and the next call is served") {
+TEST_CASE("F3: a result that is not valid JSON is an internal error, and the next call is served") {
     fixture f;
     f.server.add_tool("nan", "", [] { return std::numeric_limits<double>::quiet_NaN(); });
     f.server.add_tool("bytes", "", [] { return std::string("\xff\xfe"); }, {.quick = true});

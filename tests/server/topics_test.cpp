@@ -81,7 +81,7 @@ private:
 
 }  // namespace
 
-TEST_CASE("I12: publishing marks a topic once for each loop, however often it is done") {
+TEST_CASE("I12: publishing marks a topic once per loop, however often it is published") {
     auto first = std::make_shared<manual_loop>();
     auto second = std::make_shared<manual_loop>();
     topics all;
@@ -133,7 +133,7 @@ TEST_CASE("a board holds its listeners weakly, and topics their boards") {
     CHECK(loop->timers() == 0);
 }
 
-TEST_CASE("a loop that has ended is forgotten by the next who publishes") {
+TEST_CASE("an ended loop is removed by the next publish") {
     auto loop = std::make_shared<manual_loop>();
     topics all;
     auto board = all.board_of(loop, 50ms);
@@ -165,7 +165,7 @@ TEST_CASE("boards may outlive the topics they belong to") {
     CHECK(loop->timers() == 0);
 }
 
-TEST_CASE("no interval: every change that the loop sees is told") {
+TEST_CASE("without an interval every change that the loop sees is sent") {
     auto loop = std::make_shared<manual_loop>();
     topics all;
     auto board = all.board_of(loop, 0ms);
@@ -180,7 +180,7 @@ TEST_CASE("no interval: every change that the loop sees is told") {
     CHECK(loop->timers() == 0);
 }
 
-TEST_CASE("several threads publish while subscribers come and go on several loops") {
+TEST_CASE("several threads publish while subscribers are added and removed on several loops") {
     topics all;
     std::vector<std::shared_ptr<counter>> stayed;
     std::atomic<bool> over = false;
@@ -238,7 +238,7 @@ TEST_CASE("several threads publish while subscribers come and go on several loop
     for (auto& each : stayed) CHECK(each->last == "demo:x");
 }
 
-TEST_CASE("I12: a thousand listeners, a million changes, and one who never reads: memory stays flat") {
+TEST_CASE("I12: memory stays constant with a thousand listeners, a million changes and one that never reads") {
     constexpr std::size_t listeners = 1000;
     constexpr std::size_t changes = 1'000'000;
     server_options options;

@@ -324,9 +324,9 @@ void server_for_wire::happen(const std::string& what) {
         auto prompts = core->prompts.snapshot();
         if (verb == "add") offer(rest);
         else withdraw(rest);
-        auto changed = core->tools.snapshot() != tools       ? server_side::list_kind::tools
-                       : core->prompts.snapshot() != prompts ? server_side::list_kind::prompts
-                                                             : server_side::list_kind::resources;
+        auto changed = core->tools.snapshot() != tools       ? list_kind::tools
+                       : core->prompts.snapshot() != prompts ? list_kind::prompts
+                                                             : list_kind::resources;
         on_loop([this, changed] { session->list_changed(changed); });
     } else if (verb == "advance") {
         std::size_t unit = 0;
