@@ -173,8 +173,8 @@ TEST_CASE("an unexpected exception of a middleware is an internal error, and its
         }
     });
     s.speak("2025-11-25");
-    const char* said[] = {"the secret reason", "no std::exception", "the result of a middleware is not an object",
-                          "called next() twice"};
+    const char* said[] = {"the secret reason", "not derived from std::exception",
+                          "the result of a middleware is not an object", "called next() twice"};
     for (which = 0; which < 4; ++which) {
         CAPTURE(which);
         CHECK(s.greet("2025-11-25", std::to_string(which), "quick") == "error -32603 internal error");
