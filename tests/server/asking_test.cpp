@@ -297,7 +297,7 @@ TEST_CASE(
             "ada");
         other->start();
         refused(*other.under_test, "2", "book", good);
-        CHECK(other->logged("requestState was refused"));
+        CHECK(other->logged("requestState rejected"));
     }
     CHECK(texts == std::set<std::string>{"requestState is not valid for this request"});
 }

@@ -308,7 +308,7 @@ TEST_CASE("invalid contents are an internal error, and the next read is served")
         CHECK(s.error_of(s.read(uri)) == "-32603 internal error");
         CHECK(s.error_of(s.read("good:x")) == "");
     }
-    CHECK(s.logged("blob: not Base64"));
+    CHECK(s.logged("blob: invalid Base64"));
 }
 
 TEST_CASE("resources/list has the resources, then those listed by templates, each URI once") {
@@ -372,7 +372,7 @@ TEST_CASE("an exception of a list function is an internal error whose text is on
         what = 4;
         CHECK(s.error_of(s.ask("resources/list")) == "-32603 internal error");
         what = 5;
-        CHECK(s.error_of(s.ask("resources/list")) == "-32602 cursor: invalid or of another list");
+        CHECK(s.error_of(s.ask("resources/list")) == "-32602 cursor: unknown");
     }
 }
 
