@@ -14,8 +14,8 @@ constexpr std::size_t longest_shown = 160;  // columns
 constexpr std::size_t certain = 10;         // lines; above this the library may no longer report each one
 
 // The prefixes of the library's reports about invalid lines.
-constexpr std::array<std::string_view, 4> about_lines = {"invalid JSON: ", "invalid message: ", "line skipped: ",
-                                                         "batch rejected"};
+constexpr std::array<std::string_view, 4> about_lines = {
+    "invalid JSON: ", "invalid message: ", "line skipped: ", "batch rejected"};
 // A server never sends these requests. If they arrive, the program echoes its input.
 constexpr std::array<std::string_view, 2> echoes = {"request ignored, servers must not send requests: server/discover",
                                                     "request ignored, servers must not send requests: initialize"};
