@@ -5,7 +5,8 @@
 function(keel_program target)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "NAME" "SOURCES;LINK")
     add_executable(${target} ${arg_SOURCES})
-    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${arg_NAME} CXX_EXTENSIONS OFF)
+    # Programs have few files, whose helpers may have the same names: no unity build.
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${arg_NAME} CXX_EXTENSIONS OFF UNITY_BUILD OFF)
     target_link_libraries(${target} PRIVATE keel::keel keel_developer ${arg_LINK})
 endfunction()
 
