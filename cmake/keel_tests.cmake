@@ -28,7 +28,7 @@ if(TARGET keel_asio)
     target_link_libraries(keel_test_support PUBLIC keel::asio)
     target_compile_definitions(keel_test_support PUBLIC KEEL_HAVE_ASIO)
 endif()
-set_target_properties(keel_test_support PROPERTIES CXX_EXTENSIONS OFF)
+set_target_properties(keel_test_support PROPERTIES CXX_EXTENSIONS OFF UNITY_BUILD OFF)
 # Tests are compiled five times and run for seconds, so compile time matters most. The library itself is optimized as
 # usual.
 target_compile_options(keel_test_support PUBLIC -O0)
