@@ -91,14 +91,14 @@ KEEL_DESCRIBE(both, one, two)
 namespace {
 
 template <class T>
-std::string schema() {
+std::string schema_text() {
     return keel::json::to_string(keel::schema_of<T>());
 }
 
 }  // namespace
 
 TEST_CASE("TOOL-03: the schema of a struct is an object with its members in order") {
-    CHECK(schema<forms::args>() ==
+    CHECK(schema_text<forms::args>() ==
           R"({"type":"object","properties":{)"
           R"("name":{"type":"string","description":"Who to greet","minLength":1,"maxLength":80},)"
           R"("loud":{"type":"boolean"},)"
@@ -107,38 +107,39 @@ TEST_CASE("TOOL-03: the schema of a struct is an object with its members in orde
           R"("tags":{"type":"object","additionalProperties":{"type":"string"}},)"
           R"("paint":{"type":"string","enum":["red","GREEN"],"title":"Paint","default":"GREEN"}},)"
           R"("required":["name","points","tags"]})");
-    CHECK(schema<forms::nothing>() == R"({"type":"object","properties":{}})");
+    CHECK(schema_text<forms::nothing>() == R"({"type":"object","properties":{}})");
 }
 
 TEST_CASE("integers have the limits of their type unless narrower ones are given") {
-    CHECK(schema<forms::numbers>() == R"({"type":"object","properties":{)"
-                                      R"("byte":{"type":"integer","minimum":1,"maximum":255,"default":3},)"
-                                      R"("small":{"type":"integer","minimum":-32768,"maximum":7},)"
-                                      R"("wide":{"type":"integer","exclusiveMaximum":5},)"
-                                      R"("huge":{"type":"integer","minimum":0},)"
-                                      R"("ratio":{"type":"number","minimum":0.5,"default":0.1}},)"
-                                      R"("required":["small","wide","huge"]})");
-    CHECK(schema<int>() == R"({"type":"integer","minimum":-2147483648,"maximum":2147483647})");
+    CHECK(schema_text<forms::numbers>() == R"({"type":"object","properties":{)"
+                                           R"("byte":{"type":"integer","minimum":1,"maximum":255,"default":3},)"
+                                           R"("small":{"type":"integer","minimum":-32768,"maximum":7},)"
+                                           R"("wide":{"type":"integer","exclusiveMaximum":5},)"
+                                           R"("huge":{"type":"integer","minimum":0},)"
+                                           R"("ratio":{"type":"number","minimum":0.5,"default":0.1}},)"
+                                           R"("required":["small","wide","huge"]})");
+    CHECK(schema_text<int>() == R"({"type":"integer","minimum":-2147483648,"maximum":2147483647})");
 }
 
 TEST_CASE("variants, arrays, json::value and nullable elements have schemas") {
-    CHECK(schema<forms::odd>() == R"({"type":"object","properties":{)"
-                                  R"("either":{"anyOf":[{"type":"integer"},{"type":"string"},{"type":"null"}]},)"
-                                  R"("three":{"type":"array","items":{"type":"boolean"},"minItems":3,"maxItems":3},)"
-                                  R"("any":{"description":"Anything"},)"
-                                  R"("holes":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"null"}]}},)"
-                                  R"("startsAt":{"type":"string","pattern":"^2","format":"date-time"},)"
-                                  R"("bits":{"type":"array","items":{"type":"boolean"}},)"
-                                  R"("maybe":{"type":"array","items":{"type":"string"}}},)"
-                                  R"("required":["either","three","any","holes","startsAt","bits"]})");
+    CHECK(schema_text<forms::odd>() ==
+          R"({"type":"object","properties":{)"
+          R"("either":{"anyOf":[{"type":"integer"},{"type":"string"},{"type":"null"}]},)"
+          R"("three":{"type":"array","items":{"type":"boolean"},"minItems":3,"maxItems":3},)"
+          R"("any":{"description":"Anything"},)"
+          R"("holes":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"null"}]}},)"
+          R"("startsAt":{"type":"string","pattern":"^2","format":"date-time"},)"
+          R"("bits":{"type":"array","items":{"type":"boolean"}},)"
+          R"("maybe":{"type":"array","items":{"type":"string"}}},)"
+          R"("required":["either","three","any","holes","startsAt","bits"]})");
 }
 
 TEST_CASE("a recursive struct is defined once and referenced") {
-    CHECK(schema<forms::tree>() ==
+    CHECK(schema_text<forms::tree>() ==
           R"({"type":"object","properties":{"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},)"
           R"("required":["children"],"$defs":{"tree":{"type":"object","properties":{"children":{"type":"array",)"
           R"("items":{"$ref":"#/$defs/tree"}}},"required":["children"]}}})");
-    CHECK(schema<forms::forest>() ==
+    CHECK(schema_text<forms::forest>() ==
           R"({"type":"object","properties":{"first":{"$ref":"#/$defs/tree","description":"The first"},)"
           R"("second":{"$ref":"#/$defs/tree"}},"required":["first"],"$defs":{"tree":{"type":"object","properties":)"
           R"({"children":{"type":"array","items":{"$ref":"#/$defs/tree"}}},"required":["children"]}}})");
