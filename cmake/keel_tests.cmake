@@ -58,6 +58,9 @@ foreach(folder IN LISTS test_folders)
     add_executable(test_${folder} ${sources})
     target_link_libraries(test_${folder} PRIVATE keel_test_support)
     set_target_properties(test_${folder} PROPERTIES OUTPUT_NAME test-${folder} CXX_EXTENSIONS OFF)
+    if(folder STREQUAL "http_client")  # its files use names from namespaces that clash in a unity build
+        set_target_properties(test_${folder} PROPERTIES UNITY_BUILD OFF)
+    endif()
     if(NOT folder MATCHES "^(explore|explore_http|rpc)$")  # these test only a state machine and have their own harness
         target_precompile_headers(test_${folder} REUSE_FROM keel_test_support)
     endif()
