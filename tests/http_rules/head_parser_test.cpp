@@ -75,7 +75,7 @@ TEST_CASE("each byte is accepted or refused in a name, a value and a target, whe
         CAPTURE(c);
         const char byte = static_cast<char>(c);
         for (std::size_t before = 1; before <= 33; before += 4) {
-            for (std::size_t after : {1, 40}) {
+            for (std::size_t after : {1u, 40u}) {
                 const std::string left(before, 'a'), right(after, 'b');
                 const std::string middle = left + byte + right;
                 if (c != ':') CHECK((error_of(with_header(middle + ": x")) == head_error::none) == is_token(c));
