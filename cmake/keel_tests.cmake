@@ -96,12 +96,14 @@ add_dependencies(keel_unit_tests test_caller)
 add_dependencies(keel_thread_tests test_caller)
 
 # The explorer: a program and tests, both with a copy of the peer's core in which bugs can be planted. An object
-# library, so that this copy is linked completely and replaces the library's own.
+# library, so that this copy is linked completely and replaces the library's own. The linker can leave out the library's own
+# only if it is an object file of its own: these files are not part of unity builds.
 file(GLOB explorer_sources CONFIGURE_DEPENDS tests/explore/*.cpp)
 list(FILTER explorer_sources EXCLUDE REGEX "${test_source}|/explore_main\\.cpp$")
 if(explorer_sources)
     file(GLOB core_sources CONFIGURE_DEPENDS src/rpc/*.cpp)
     list(FILTER core_sources EXCLUDE REGEX "/(peer|connection_io|keep_alive)\\.cpp$")
+    set_source_files_properties(${core_sources} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     add_library(keel_explorer OBJECT ${explorer_sources} ${core_sources})
     target_compile_definitions(keel_explorer PUBLIC KEEL_PLANT_BUGS)
     target_include_directories(keel_explorer PUBLIC src tests)
@@ -117,6 +119,7 @@ endif()
 file(GLOB http_explorer_sources CONFIGURE_DEPENDS tests/explore_http/*.cpp)
 list(FILTER http_explorer_sources EXCLUDE REGEX "${test_source}|/explore_http_main\\.cpp$")
 if(http_explorer_sources)
+    set_source_files_properties(src/http/http1_core.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     add_library(keel_http_explorer OBJECT ${http_explorer_sources} src/http/http1_core.cpp)
     target_compile_definitions(keel_http_explorer PUBLIC KEEL_PLANT_BUGS)
     target_include_directories(keel_http_explorer PUBLIC src tests)
