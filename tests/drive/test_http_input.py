@@ -260,7 +260,7 @@ class Messages(InputTest):
                     self.assertNotIn(b"200 OK", c.ends())
         self.census_is(before)
         self.never_ran(key)
-        new = [row for row in self.server.said()[len(said):].splitlines() if not row.startswith(("debug", "info: connection ended"))]
+        new = [row for row in self.server.said()[len(said):].splitlines() if not row.startswith(("debug", "info: connection closed"))]
         self.assertEqual(new, [])
         self.serves()
 

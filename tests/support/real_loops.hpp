@@ -17,6 +17,11 @@ namespace keel::test {
 
 struct on_epoll {
     std::shared_ptr<async::epoll_loop> shared = async::epoll_loop::create();
+    on_epoll() = default;
+    on_epoll(const on_epoll&) = delete;
+    on_epoll& operator=(const on_epoll&) = delete;
+    ~on_epoll() { shared->end(); }  // queued work may own the loop
+
     async::reactor& loop() { return *shared; }
     /// Runs the loop until `done()`.
     template <class Done>
