@@ -39,8 +39,11 @@ using once_result = typename once_value<std::invoke_result_t<F&>>::type;
 /// Identifies a type without type information (-fno-rtti): the address of a variable that each type has of its own. Writable,
 /// since linkers may merge equal constants. Binaries with hidden visibility have different keys for the same type.
 using type_key = const void*;
+// A member of a class template: g++ 12 exports variable templates in spite of -fvisibility=hidden.
 template <class T>
-inline char type_mark = 0;
+struct type_mark {
+    static inline char value = 0;
+};
 }  // namespace detail
 
 /// A handle to one request; cheap to copy. Safe to use from any thread, also after the request has ended: notifications are
@@ -87,7 +90,7 @@ public:
     /// both compiled with hidden visibility do not share states.
     template <class T>
     T& state() const {
-        return *static_cast<T*>(find_state(&detail::type_mark<T>, std::source_location::current()));
+        return *static_cast<T*>(find_state(&detail::type_mark<T>::value, std::source_location::current()));
     }
 
     // ---- asking the client ----

@@ -185,7 +185,7 @@ public:
         } else {
             using state = typename made::element_type;  // a std::shared_ptr or std::unique_ptr
             add_start_hook([f = std::move(f)]() mutable -> detail::started_state {
-                return {&detail::type_mark<state>, std::shared_ptr<state>(f())};
+                return {&detail::type_mark<state>::value, std::shared_ptr<state>(f())};
             });
         }
     }
