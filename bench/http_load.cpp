@@ -7,10 +7,9 @@
 #include "http_answer.hpp"
 #include "http_connection.hpp"
 #include "http_requests.hpp"
+#include "load_program.hpp"
 #include "process_usage.hpp"
 
-#include <sched.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -33,7 +32,10 @@
 
 namespace {
 
-using clock_type = std::chrono::steady_clock;
+using bench::bind_to;
+using bench::clock_type;
+using bench::own_cpu_seconds;
+using bench::seconds_since;
 
 struct options {
     std::string url;
@@ -52,21 +54,17 @@ struct options {
 
 constexpr std::string_view usage_text = R"(usage: http_load --url http://HOST:PORT/PATH [options]
   --wire modern|legacy     2026-07-28 without sessions, or 2025-11-25 with them
-  --wire raw|raw-legacy    the same bytes for a server whose answers are always the same
-  --server PID             the process whose use is measured (0: none)
-  --connections N          connections, each with one call waiting        (32)
+  --wire raw|raw-legacy    the same requests for a server with constant responses
+  --server PID             the process to measure (0: none)
+  --connections N          connections, each with one pending call        (32)
   --sessions N             sessions that the connections share            (1)
-  --requests N             calls to measure                               (100000)
+  --requests N             number of measured calls                       (100000)
   --warm-up N              calls before the measurement                   (10000)
-  --listens N              then also open N subscriptions/listen streams and see what memory they cost
-  --hold SECONDS           how long to leave those streams alone before their memory is read     (0)
+  --listens N              then open N subscriptions/listen streams and measure their memory
+  --hold SECONDS           keep these streams idle before their memory is measured               (0)
   --own-cpu N              bind the load to a processor
-  --deadline SECONDS       give up after that time                        (600)
+  --deadline SECONDS       timeout                                        (600)
 )";
-
-double seconds_since(clock_type::time_point start) {
-    return std::chrono::duration<double>(clock_type::now() - start).count();
-}
 
 // ---- the calls ----------------------------------------------------------------------------------------------------
 
@@ -105,35 +103,35 @@ public:
     load(const bench::server_address& server, const options& wanted) : wanted_(wanted) {
         std::vector<std::string> sessions;
         for (std::int64_t i = 0; i < wanted.connections; ++i) {
-            auto& lane = lanes_.emplace_back(std::make_unique<caller>(server));
+            auto& from = callers_.emplace_back(std::make_unique<caller>(server));
             std::string session = "0123456789abcdef0123456789abcdef";  // sent to a raw server
             if (!wanted.raw && wanted.speaks == bench::revision::legacy) {
                 if (std::cmp_less(sessions.size(), wanted.sessions)) {
-                    sessions.push_back(bench::open_session(lane->over, server.to));
+                    sessions.push_back(bench::open_session(from->over, server.to));
                 }
                 session = sessions[static_cast<std::size_t>(i) % sessions.size()];
             }
-            lane->request.emplace(server.to, wanted.speaks, session);
-            poller_.add(lane->over.fd(), lane.get());
+            from->request.emplace(server.to, wanted.speaks, session);
+            poller_.add(from->over.fd(), from.get());
         }
     }
 
     /// Makes that many calls. All are answered when this returns.
     void run(std::int64_t calls) {
         const auto end = next_id_ + calls;
-        for (auto& lane : lanes_) start_next(*lane, end);
+        for (auto& from : callers_) start_next(*from, end);
         for (std::int64_t done = 0; done < calls;) {
             poller_.wait([&](void* tag) {
-                auto& lane = *static_cast<caller*>(tag);
-                const auto got = lane.over.receive(MSG_DONTWAIT);
+                auto& from = *static_cast<caller*>(tag);
+                const auto got = from.over.receive(MSG_DONTWAIT);
                 if (!got || !got->whole) return;
-                check(lane, *got);
+                check(from, *got);
                 ++done;
-                start_next(lane, end);
+                start_next(from, end);
             });
         }
-        for (auto& lane : lanes_) {
-            if (lane->over.has_surplus()) bench::fail("a connection has more than its answers");
+        for (auto& from : callers_) {
+            if (from->over.has_surplus()) bench::fail("unexpected bytes after a response");
         }
     }
 
@@ -149,20 +147,20 @@ private:
         std::int64_t waiting = 0;  // the id of the pending call; 0: none
     };
 
-    void start_next(caller& lane, std::int64_t end) {
+    void start_next(caller& from, std::int64_t end) {
         if (next_id_ == end) return;
-        lane.waiting = next_id_++;
-        const auto bytes = lane.request->with_id(lane.waiting);
+        from.waiting = next_id_++;
+        const auto bytes = from.request->with_id(from.waiting);
         request_bytes = bytes.size();
-        lane.over.send(bytes);
+        from.over.send(bytes);
     }
 
-    void check(caller& lane, const bench::answer& got) {
+    void check(caller& from, const bench::answer& got) {
         if (got.status != 200) bench::fail("status is not 200", std::string(got.head) + std::string(got.body));
-        if (lane.waiting == 0) bench::fail("unexpected response", got.body);
-        if (!wanted_.raw) check_body(lane.waiting, got.body);
-        lane.over.finish(got);
-        lane.waiting = 0;
+        if (from.waiting == 0) bench::fail("unexpected response", got.body);
+        if (!wanted_.raw) check_body(from.waiting, got.body);
+        from.over.finish(got);
+        from.waiting = 0;
         answer_bytes = got.size;
         answer_body_bytes = got.body.size();
     }
@@ -194,7 +192,7 @@ private:
     }
 
     const options& wanted_;
-    std::vector<std::unique_ptr<caller>> lanes_;
+    std::vector<std::unique_ptr<caller>> callers_;
     poller poller_;
     std::int64_t next_id_ = bench::first_id;
 };
@@ -229,14 +227,6 @@ std::vector<std::unique_ptr<bench::connection>> open_listens(const bench::server
 
 // ---- the report ---------------------------------------------------------------------------------------------------
 
-void bind_to(int cpu) {
-    if (cpu < 0) return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(cpu), &set);
-    if (sched_setaffinity(0, sizeof set, &set) != 0) bench::fail("cannot bind to that processor");
-}
-
 void allow_descriptors(std::int64_t count) {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -244,13 +234,7 @@ void allow_descriptors(std::int64_t count) {
     if (limit.rlim_cur >= needed) return;
     limit.rlim_cur = needed;
     limit.rlim_max = std::max(limit.rlim_max, needed);
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) bench::fail("the limit of descriptors cannot be raised far enough");
-}
-
-double own_cpu_seconds() {
-    timespec now{};
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) bench::fail("cannot raise the limit of open files (RLIMIT_NOFILE)");
 }
 
 void measure(const options& wanted) {
@@ -356,25 +340,4 @@ options parse(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-    options wanted;
-    try {
-        wanted = parse(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "http_load: %s\n%.*s", error.what(), static_cast<int>(usage_text.size()),
-                     usage_text.data());
-        return 2;
-    }
-    // The alarm only interrupts the pending wait, which then reports a timeout: no SA_RESTART.
-    struct sigaction on_alarm{};
-    on_alarm.sa_handler = [](int) {};
-    sigaction(SIGALRM, &on_alarm, nullptr);
-    alarm(wanted.deadline_seconds);
-    try {
-        measure(wanted);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "http_load: %s\n", error.what());
-        return 1;
-    }
-    return 0;
-}
+int main(int argc, char** argv) { return bench::run_program("http_load", usage_text, parse, measure, argc, argv); }

@@ -54,7 +54,7 @@ class Bench:
     def __init__(self, folder, keel):
         here = ROOT / "bench"
         headers = [here / name for name in
-                   ("process_usage.hpp", "http_answer.hpp", "http_connection.hpp", "http_requests.hpp")]  # fmt: skip
+                   ("load_program.hpp", "process_usage.hpp", "http_answer.hpp", "http_connection.hpp", "http_requests.hpp")]  # fmt: skip
         modern = ("-std=c++20", "-O2")
         self.load = build_tool("http_load", here / "http_load.cpp", CPP, modern, folder, needs=headers)
         self.beast = build_tool("http_beast_floor", here / "http_beast_floor.cpp", CPP, modern, folder)

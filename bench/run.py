@@ -92,7 +92,7 @@ class Bench:
         here = ROOT / "bench"
         self.load = build_tool(
             "stdio_load", here / "stdio_load.cpp", ("clang++-19", "clang++", "g++"), ("-std=c++20", "-O2"), folder,
-            needs=(here / "process_usage.hpp",),
+            needs=(here / "load_program.hpp", here / "process_usage.hpp"),
         )  # fmt: skip
         self.floor = build_tool("floor", here / "floor.c", ("clang-19", "clang", "gcc", "cc"), ("-O2",), folder)
 

@@ -4,14 +4,13 @@
 // It must be cheap: requests are patched into a prebuilt text, responses are scanned only for the relevant bytes, and
 // one read and one write serve all calls that are ready together.
 
+#include "load_program.hpp"
 #include "process_usage.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +29,10 @@
 
 namespace {
 
-using clock_type = std::chrono::steady_clock;
+using bench::bind_to;
+using bench::clock_type;
+using bench::own_cpu_seconds;
+using bench::seconds_since;
 
 enum class era { legacy, modern, raw };
 
@@ -48,18 +50,14 @@ struct options {
 
 constexpr std::string_view usage_text = R"(usage: stdio_load [options] -- COMMAND [ARGUMENT...]
   --era legacy|modern|raw  2025-06-18 with a handshake, 2026-07-28 with metadata in each request,
-                           or lines that come back as they are
-  --calls N                calls to measure                  (100000)
+                           or lines that the server echoes unchanged
+  --calls N                number of measured calls          (100000)
   --warm-up N              calls before the measurement      (10000)
-  --in-flight N            calls waiting at any time         (64)
+  --in-flight N            pending calls                     (64)
   --sample-every K         also sample the server's resident memory every K calls
-  --deadline SECONDS       give up after that time           (900)
+  --deadline SECONDS       timeout                           (900)
   --server-cpu N, --own-cpu N   bind server and load to a processor
 )";
-
-double seconds_since(clock_type::time_point start) {
-    return std::chrono::duration<double>(clock_type::now() - start).count();
-}
 
 // ---- messages ----------------------------------------------------------------------------------------------------
 
@@ -133,14 +131,6 @@ std::string_view after_key(std::string_view line, std::string_view quoted_key) {
 }
 
 // ---- the server's process ---------------------------------------------------------------------------------------
-
-void bind_to(int cpu) {
-    if (cpu < 0) return;
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(cpu), &set);
-    if (sched_setaffinity(0, sizeof set, &set) != 0) throw std::runtime_error("cannot set the CPU affinity");
-}
 
 class server_process {
 public:
@@ -349,13 +339,6 @@ private:
 
 // ---- the report -------------------------------------------------------------------------------------------------
 
-double own_cpu_seconds() {
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    const auto seconds = [](timeval t) { return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6; };
-    return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
 void measure(const options& wanted) {
     server_process server(wanted);
     bind_to(wanted.own_cpu);
@@ -445,25 +428,6 @@ options parse(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    options wanted;
-    try {
-        wanted = parse(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "stdio_load: %s\n%.*s", error.what(), static_cast<int>(usage_text.size()),
-                     usage_text.data());
-        return 2;
-    }
     signal(SIGPIPE, SIG_IGN);
-    // The alarm only interrupts the pending wait, which then reports a timeout: no SA_RESTART.
-    struct sigaction on_alarm{};
-    on_alarm.sa_handler = [](int) {};
-    sigaction(SIGALRM, &on_alarm, nullptr);
-    alarm(wanted.deadline_seconds);
-    try {
-        measure(wanted);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "stdio_load: %s\n", error.what());
-        return 1;
-    }
-    return 0;
+    return bench::run_program("stdio_load", usage_text, parse, measure, argc, argv);
 }

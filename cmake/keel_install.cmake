@@ -24,6 +24,13 @@ if(TARGET keel_command)
         set_target_properties(keel_command PROPERTIES INSTALL_RPATH $ORIGIN/${lib_from_bin})
     endif()
     install(TARGETS keel_command)
+    if(NOT CMAKE_CROSSCOMPILING)
+        set(generated ${PROJECT_BINARY_DIR}/generated)
+        install(DIRECTORY ${generated}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+        install(DIRECTORY ${generated}/bash/ DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+        install(DIRECTORY ${generated}/zsh/ DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+        install(DIRECTORY ${generated}/fish/ DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+    endif()
 endif()
 
 configure_package_config_file(cmake/keelConfig.cmake.in ${PROJECT_BINARY_DIR}/keelConfig.cmake

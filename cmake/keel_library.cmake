@@ -28,6 +28,8 @@ function(keel_library name)
                    CXX_EXTENSIONS OFF
                    CXX_VISIBILITY_PRESET hidden
                    VISIBILITY_INLINES_HIDDEN ON)
+    # So that a program that links with --gc-sections contains only the functions that it uses.
+    target_compile_options(keel_${name} PRIVATE -ffunction-sections -fdata-sections)
     if(KEEL_DEVELOPER)
         target_link_libraries(keel_${name} PRIVATE $<BUILD_INTERFACE:keel_developer>)
         # Parsing these headers takes half of the build time. Only in our own builds: tests/headers checks without them

@@ -10,9 +10,23 @@ function(keel_program target)
     target_link_libraries(${target} PRIVATE keel::keel keel_developer ${arg_LINK})
 endfunction()
 
+# The command is a library of its own, so that tests/command can test its parts.
 file(GLOB command_sources CONFIGURE_DEPENDS tools/keel/*.cpp)
+list(FILTER command_sources EXCLUDE REGEX "/main\\.cpp$")
 if(command_sources)
-    keel_program(keel_command NAME keel SOURCES ${command_sources})
+    add_library(keel_command_parts STATIC ${command_sources})
+    set_target_properties(keel_command_parts PROPERTIES CXX_EXTENSIONS OFF UNITY_BUILD OFF)
+    target_include_directories(keel_command_parts INTERFACE tools/keel)
+    target_link_libraries(keel_command_parts PUBLIC keel::keel PRIVATE keel_developer)
+    keel_program(keel_command NAME keel SOURCES tools/keel/main.cpp LINK keel_command_parts)
+    # Man pages and completion scripts come from the tables of the command itself.
+    if(NOT CMAKE_CROSSCOMPILING)
+        add_custom_command(
+            TARGET keel_command
+            POST_BUILD
+            COMMAND keel_command __generate ${PROJECT_BINARY_DIR}/generated
+            VERBATIM)
+    endif()
 endif()
 
 file(GLOB conformance_sources CONFIGURE_DEPENDS tools/conformance/*.cpp)

@@ -132,6 +132,10 @@ if(http_explorer_sources)
     endif()
 endif()
 
+if(TARGET test_command AND TARGET keel_command_parts)
+    target_link_libraries(test_command PRIVATE keel_command_parts)
+endif()
+
 # keel_python_test(<name> SCRIPT <file> [ARGS ...] [LABELS ...] [TIMEOUT seconds])
 function(keel_python_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "SCRIPT;TIMEOUT" "ARGS;LABELS")
@@ -257,7 +261,7 @@ if(KEEL_CLANG_QUERY)
     keel_python_test(coroutine_trap SCRIPT tools/dev/find_coroutine_trap ARGS --self-test LABELS source)
 endif()
 
-# Ways of using Keel from another project. Those labelled `full` build the whole library, with CMake's own defaults.
+# Ways of using Keel from another project. Those labeled `full` build the whole library, with CMake's own defaults.
 if(KEEL_INSTALL AND NOT KEEL_SANITIZE)
     set(stage ${PROJECT_BINARY_DIR}/install_test)
     add_test(NAME install-tree COMMAND ${CMAKE_COMMAND} --install ${PROJECT_BINARY_DIR} --prefix ${stage}/prefix)

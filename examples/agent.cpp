@@ -251,9 +251,9 @@ class script final : public model {
     decision decide(const std::vector<std::string>& said, const std::vector<keel::tool>& tools) override {
         if (tools.size() != 2) return {.answer = "wrong tools"};
         if (said.size() == 1) {
-            return {.calls = {{.tool = "weather.forecast", .arguments = json::object({{"name", "Sunday"}})},
+            return {.calls = {{.tool = "weather.forecast", .arguments = json::object("name", "Sunday")},
                               {.tool = "harbour.rent", .arguments = {}},
-                              {.tool = "weather.forecast", .arguments = json::object({{"day", 7}})}}};
+                              {.tool = "weather.forecast", .arguments = json::object("day", 7)}}};
         }
         return {.answer = said.at(1) + "; " + said.at(2) + "; " + said.at(3)};
     }
@@ -263,7 +263,7 @@ class script final : public model {
     }
     keel::form_answer fill_in(const std::string& server, const keel::form_question&) override {
         if (server != "harbour") return keel::elicit_action::decline;
-        return json::object({{"kind", "dinghy"}});
+        return json::object("kind", "dinghy");
     }
 };
 

@@ -74,7 +74,7 @@ keel::task<std::string> pick_ship(keel::context& ctx) {
     })");
     keel::elicited<json::value> answer = co_await ctx.elicit("ship", "Which ship?", form);
     if (!answer) co_return "no ship";
-    co_return answer.value["ship"] == json::value("n") ? "Nina" : "Pinta";
+    co_return answer.value["ship"] == "n" ? "Nina" : "Pinta";
 }
 
 // Sensitive data, such as a payment, must not pass through the client: use a web page.

@@ -77,7 +77,7 @@ static void use_calculator(keel::child_process calculator) {
     // A plain function runs on a worker thread: it may block, for example to ask the user.
     options.on_form = [](const keel::asked_by& who, const keel::form_question& question) {
         std::printf("%s asks: %s\n", who.server_name().c_str(), question.message.c_str());
-        return keel::form_answer(json::object({{"sure", true}}));
+        return keel::form_answer(json::object("sure", true));
     };
     options.on_disconnected = [](const keel::disconnection& how) {
         if (!how.cause.empty()) std::printf("lost: %s\n", how.cause.c_str());
@@ -87,7 +87,7 @@ static void use_calculator(keel::child_process calculator) {
 
     keel::blocking_client client(calculator, options);
     client.connect();
-    double sum = client.call_tool<double>("add", json::object({{"a", 1}, {"b", 2}}));
+    double sum = client.call_tool<double>("add", json::object("a", 1, "b", 2));
     std::printf("1 + 2 = %g\n", sum);
     expect(sum == 3, "the sum");
     expect(client.call_tool<std::string>("clear") == "cleared", "an answered form");

@@ -107,7 +107,7 @@ keel::task<void> calls(keel::client& client) {
     expect(found.length == 463, "the length");
 
     // Untyped: JSON or a struct as arguments, all content blocks as result.
-    json::value arguments = json::object({{"from", "Oslo"}, {"to", "Oslo"}});
+    json::value arguments = json::object("from", "Oslo", "to", "Oslo");
     keel::tool_result said = co_await client.call_tool("plan", arguments);
     if (said.is_error) std::printf("plan says: %s\n", said.text().c_str());
     expect(said.is_error, "a tool-level error");
@@ -175,7 +175,7 @@ keel::task<void> questions(keel::client& client) {
     std::string booked = co_await client.call_tool<std::string>("book");
     expect(booked == "booked, at the window", "an answered form");
 
-    json::value params = json::object({{"name", "book"}});
+    json::value params = json::object("name", "book");
     keel::request_round round = co_await client.request_once("tools/call", params);
     while (!round.result) {
         keel::round_answers answers;
@@ -183,11 +183,11 @@ keel::task<void> questions(keel::client& client) {
         for (const auto& [key, question] : round.questions) {
             std::printf("%s asks: %s\n", question.method.c_str(),
                         std::string(question.params["message"].as_string()).c_str());
-            answers.answers[key] = json::object({{"action", "decline"}});
+            answers.answers[key] = json::object("action", "decline");
         }
         round = co_await client.request_once("tools/call", params, answers);
     }
-    expect((*round.result)["content"].items()[0]["text"] == json::value("not booked"), "a declined form");
+    expect((*round.result)["content"].items()[0]["text"] == "not booked", "a declined form");
 }
 
 keel::task<void> changes(keel::client& client, keel::server& server) {
@@ -244,7 +244,7 @@ int main() {
     offer(server);
     keel::client_options options;
     options.about = {.name = "traveller", .version = "1.0.0"};
-    options.on_form = [](const keel::form_question&) { return keel::form_answer(json::object({{"window", true}})); };
+    options.on_form = [](const keel::form_question&) { return keel::form_answer(json::object("window", true)); };
     keel::client client(server, options);
     try {
         double length = keel::run(distance(server));

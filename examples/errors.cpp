@@ -30,7 +30,7 @@ row read_last_row() { throw keel::tool_failure("the table is empty"); }
 
 // For the calling program: a protocol error with a code and data.
 std::string lock_row(row_args in) {
-    if (in.row == 7) throw keel::error(1409, "the row is locked", json::object({{"row", in.row}}));
+    if (in.row == 7) throw keel::error(1409, "the row is locked", json::object("row", in.row));
     return "locked";
 }
 

@@ -31,7 +31,7 @@ KEEL_DESCRIBE(amount, (value, "Amount to add"))
 
 /// Refuses some calls.
 keel::task<json::value> guard(keel::request_call& call, keel::next_handler next) {
-    if (call.method == "tools/call" && call.params["name"] == json::value("reset")) {
+    if (call.method == "tools/call" && call.params["name"] == "reset") {
         throw keel::error(1403, "not allowed");
     }
     json::value result = co_await next(call);
@@ -51,7 +51,7 @@ keel::task<json::value> sign(keel::request_call& call, keel::next_handler next) 
 
 int main(int argc, char** argv) {
     keel::server_options options;
-    options.extensions["com.example/ledger"] = json::object({{"currency", "EUR"}});
+    options.extensions["com.example/ledger"] = json::object("currency", "EUR");
     keel::server server({.name = "middleware", .version = "1.0.0"}, options);
 
     server.on_start([] { return std::make_unique<ledger>(); });
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
     server.add_tool("reset", "Refused by the middleware", [] { return "reset"; });
 
     server.add_method("com.example/total", [](keel::context& ctx, const json::value&) {
-        return json::object({{"total", ctx.state<ledger>().add(0)}});
+        return json::object("total", ctx.state<ledger>().add(0));
     });
 
     std::atomic<int> hints{0};
@@ -74,11 +74,8 @@ int main(int argc, char** argv) {
     server.add_method("com.example/health", [&](keel::context&, const json::value&) {
         keel::server_health health = server.health();
         const keel::method_health& calls = health.methods["tools/call"];
-        return json::object({{"connections", health.connections},
-                             {"calls", calls.count},
-                             {"refused", calls.errors},
-                             {"slowest_ns", static_cast<std::int64_t>(calls.slowest.count())},
-                             {"hints", hints.load()}});
+        return json::object("connections", health.connections, "calls", calls.count, "refused", calls.errors,
+                            "slowest_ns", static_cast<std::int64_t>(calls.slowest.count()), "hints", hints.load());
     });
     return keel::main(server, argc, argv);
 }

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
     server.add_tool(learn, [&server](keel::context&, const json::value& in) -> keel::tool_result {
         keel::tool_description made;
         made.name = in["name"].if_string().value_or("");
-        made.input_schema = json::object({{"type", "object"}});
+        made.input_schema = json::object("type", "object");
         std::string text(in["text"].if_string().value_or(""));
         try {
             server.add_tool(made, [text](keel::context&, const json::value&) { return keel::tool_result(text); });

@@ -3,6 +3,7 @@
 
 #include <keel/main.hpp>
 
+#include <atomic>
 #include <map>
 #include <string>
 #include <vector>
@@ -73,7 +74,16 @@ keel::tool_result population(city_args in) {
     return std::to_string(at->second);
 }
 
+class call_counter {
+public:
+    int add() { return ++count_; }
+
+private:
+    std::atomic<int> count_ = 0;
+};
+
 int main(int argc, char** argv) {
+    call_counter counter;
     keel::server server({.name = "travel", .version = "1.0.0"});
 
     keel::tool_options about_plan;
@@ -84,6 +94,7 @@ int main(int argc, char** argv) {
 
     server.add_tool("postcard", "A picture with a caption", &postcard);
     server.add_tool("population", "Population of a city", &population, {.quick = true});
+    server.add_tool("count", "Counts the calls of this tool", keel::bind_member(&call_counter::add, &counter));
 
     keel::tool_description exchange;
     exchange.name = "exchange";
@@ -102,9 +113,9 @@ int main(int argc, char** argv) {
         "required": ["euros"]
     })");
     server.add_tool(exchange, [](keel::context&, const json::value& in) -> keel::tool_result {
-        if (in["currency"] != json::value("USD")) return keel::tool_result::failure("no rate for this currency");
+        if (in["currency"] != "USD") return keel::tool_result::failure("no rate for this currency");
         keel::tool_result r;
-        r.structured = json::object({{"euros", in["amount"].as_double() * 0.5}});
+        r.structured = json::object("euros", in["amount"].as_double() * 0.5);
         r.content.push_back(json::to_string(*r.structured));
         return r;
     });

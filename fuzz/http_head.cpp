@@ -1,8 +1,8 @@
 // Our HTTP head parser against Boost.Beast's: a head that both accept means the same to both, and ours refuses more only
 // for the reasons listed in may_refuse. Ours never accepts what Beast refuses, except for the reasons in may_accept.
 
-#include "http/head_parser.hpp"
-#include "http/tokens.hpp"
+#include "http_common/head_parser.hpp"
+#include "http_common/tokens.hpp"
 
 #include <boost/beast/http/basic_parser.hpp>
 
@@ -57,7 +57,7 @@ private:
     std::size_t on_chunk_body_impl(std::uint64_t, string_view body, error_code&) override { return body.size(); }
 };
 
-/// The head at the start of `bytes`, if its lines keep the rules that request_reader asks of them before it parses.
+/// The head at the start of `bytes`, if its lines satisfy the rules that request_reader checks before parsing.
 std::string_view complete_head(std::string_view bytes) {
     http::head_end_finder finder;
     using event = http::head_end_finder::event;
@@ -77,7 +77,7 @@ std::size_t count(const beast_head& head, std::string_view name) {
     return n;
 }
 
-/// Beast accepts more characters in targets; and Content-Length as a list of equal numbers.
+/// Beast accepts more characters in targets, and Content-Length as a list of equal numbers.
 bool may_refuse(http::head_error error, const beast_head& theirs) {
     switch (error) {
         case http::head_error::target:
@@ -95,8 +95,8 @@ bool may_refuse(http::head_error error, const beast_head& theirs) {
     }
 }
 
-/// Beast refuses several lengths and codings while it parses, which is left to request_reader here; and it reads
-/// Proxy-Connection, which RFC 9112 does not know, as if it were Connection.
+/// While parsing, Beast refuses several lengths and codings that request_reader checks here; and it treats
+/// Proxy-Connection, which RFC 9112 does not define, like Connection.
 bool may_accept(const beast_head& theirs, const http::request& ours, const http::body_headers& body) {
     using beast::http::error;
     const beast::error_code& e = theirs.error;
@@ -114,7 +114,7 @@ bool may_accept(const beast_head& theirs, const http::request& ours, const http:
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    // A copy of exactly this size: the address sanitizer sees every read behind it.
+    // A copy of exactly this size: the address sanitizer detects every read beyond it.
     const std::vector<char> bytes(data, data + size);
     const std::string_view text = complete_head({bytes.data(), bytes.size()});
     if (text.empty()) return 0;

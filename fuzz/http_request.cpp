@@ -1,9 +1,9 @@
 // The bytes of a connection, split in different ways, give the same requests or the same error. The requests satisfy
 // the reader's guarantees, and memory stays within the limits.
 
-#include "http/media_type.hpp"
 #include "http/origin_check.hpp"
 #include "http/request_reader.hpp"
+#include "http_common/media_type.hpp"
 
 #include <cstdint>
 #include <cstdlib>

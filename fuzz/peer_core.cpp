@@ -5,9 +5,9 @@
 #include "explore/event.cpp"
 #include "explore/world.cpp"
 #include "explore/world_checks.cpp"
-// After those, which it uses.
+// Must be included after those above.
 #include "explore/search.cpp"
-// After that.
+// Must be included after the one above.
 #include "explore/scenarios.cpp"
 
 #include "rpc/planted.hpp"

@@ -1,8 +1,8 @@
 // Event streams: the reader gives the same events however the bytes are split, and reads back what our writer has
 // written.
 
-#include "http/sse_reader.hpp"
 #include "http/sse_writer.hpp"
+#include "http_common/sse_reader.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The echo tool called again and again with the official TypeScript SDK, version 1 or 2, as bench/client_load.cpp does it with
-// Keel's client. One JSON object on standard output.
+// Calls the echo tool repeatedly with the official TypeScript SDK, version 1 or 2, like bench/client_load.cpp with
+// Keel's client. Prints one JSON object on standard output.
 //   node client.mjs v1|v2 CALLS IN_FLIGHT legacy|modern URL
 //   node client.mjs v1|v2 CALLS IN_FLIGHT legacy|modern COMMAND [WORDS...]
 import { performance } from 'node:perf_hooks';

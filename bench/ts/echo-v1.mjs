@@ -1,4 +1,4 @@
-// The echo tool on the official TypeScript SDK, version 1, written the way its documentation writes servers.
+// The echo tool with the official TypeScript SDK, version 1, written like the servers in its documentation.
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { z } from 'zod';
@@ -9,5 +9,5 @@ server.registerTool('echo', { description: 'Gives the text back', inputSchema: {
 }));
 await server.connect(new StdioServerTransport());
 
-// Version 1 does not watch for the end of its input, so nothing else would end this process.
+// Version 1 does not detect the end of its input, so the process must be ended here.
 process.stdin.on('end', () => process.exit(0));

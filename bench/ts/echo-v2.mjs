@@ -1,4 +1,4 @@
-// The echo tool on the official TypeScript SDK, version 2, serving both eras from one factory.
+// The echo tool with the official TypeScript SDK, version 2, serving both eras from one factory.
 import { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { z } from 'zod';

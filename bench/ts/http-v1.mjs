@@ -1,5 +1,5 @@
-// The echo tool on the official TypeScript SDK, version 1, over Streamable HTTP: Express and a table of sessions, the way
-// its documentation writes servers. Answers are JSON rather than event streams: that is the cheaper of its two modes.
+// The echo tool with the official TypeScript SDK, version 1, over Streamable HTTP: Express and a table of sessions,
+// like the servers in its documentation. Responses are JSON, which is cheaper than event streams.
 import { randomUUID } from 'node:crypto';
 import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js';
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';

@@ -1,6 +1,6 @@
-// The echo tool on the official TypeScript SDK, version 2, over Streamable HTTP, on Node's own server as its documentation
-// writes it. Without an argument it serves revision 2026-07-28; with `sessions`, the older revisions with a table of
-// sessions and JSON answers. Each era is alone, so that neither pays for telling them apart.
+// The echo tool with the official TypeScript SDK, version 2, over Streamable HTTP, on Node's own server as in its
+// documentation. Without an argument it serves revision 2026-07-28; with `sessions`, the older revisions with a table
+// of sessions and JSON responses. The eras are separate, so that neither pays for detecting the era.
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
 import {
@@ -26,7 +26,7 @@ async function serveSession(req, res) {
     let transport = id ? sessions.get(id) : undefined;
     if (!transport) {
         if (id) return void res.writeHead(404).end();
-        // The transport itself refuses whatever is not `initialize` as long as it has no session.
+        // Without a session the transport refuses everything except `initialize`.
         transport = new NodeStreamableHTTPServerTransport({
             sessionIdGenerator: () => randomUUID(),
             enableJsonResponse: true,

@@ -4,7 +4,7 @@
 //
 //     keel::blocking_client client({.command = "./calculator"});
 //     client.connect();
-//     keel::tool_result sum = client.call_tool("add", keel::json::object({{"a", 1}, {"b", 2}}));
+//     keel::tool_result sum = client.call_tool("add", keel::json::object("a", 1, "b", 2));
 
 #include <keel/client.hpp>
 

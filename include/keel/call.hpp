@@ -115,11 +115,13 @@ template <class T>
 task<T> typed_result(task<tool_result> call) {
     tool_result r = co_await std::move(call);
     if (r.is_error) throw tool_failed(std::move(r));
-    constexpr bool text = std::is_same_v<T, std::string>;
-    T into{};
-    decode_error e;
-    if (!keel::decode(value_of(r, text), into, e, "result")) throw_unexpected_result(e);
-    co_return into;
+    if constexpr (!std::is_void_v<T>) {
+        constexpr bool text = std::is_same_v<T, std::string>;
+        T into{};
+        decode_error e;
+        if (!keel::decode(value_of(r, text), into, e, "result")) throw_unexpected_result(e);
+        co_return into;
+    }
 }
 
 }  // namespace detail

@@ -19,9 +19,13 @@ namespace keel::inline KEEL_ABI {
 struct KEEL_API child_process {
     std::string command = {};
     std::vector<std::string> arguments = {};
-    /// Variables that are added to this process's environment, or replace variables in it.
+    /// Variables that are added to the environment of the child, or replace variables in it.
     std::vector<std::pair<std::string, std::string>> environment = {};
     std::string directory = {};  // working directory; "": that of this process
+    /// Whether the child inherits all environment variables of this process, which may contain secrets. Otherwise it inherits only
+    /// these: HOME, LANG, LANGUAGE, LC_*, LOGNAME, PATH, SHELL, TERM, TMPDIR, TZ, USER, and the XDG base directories
+    /// (XDG_CACHE_HOME, XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_RUNTIME_DIR, XDG_STATE_HOME).
+    bool inherit_environment = false;
 };
 
 /// How a child process ended.
@@ -36,7 +40,7 @@ struct KEEL_API child_end {
     int number = 0;
     std::string stderr_tail = {};  // the last part of its standard error
 
-    /// "exited with status 3", "was ended by signal 9", …
+    /// "exited with status 3", "was terminated by signal 9", …
     std::string text() const;
 };
 

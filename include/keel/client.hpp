@@ -4,8 +4,7 @@
 //
 //     keel::client client({.command = "./calculator"});
 //     co_await client.connect();
-//     json::value numbers = json::object({{"a", 1}, {"b", 2}});
-//     keel::tool_result sum = co_await client.call_tool("add", numbers);
+//     keel::tool_result sum = co_await client.call_tool("add", json::object("a", 1, "b", 2));
 //
 // keel/run.hpp runs such a coroutine. Programs without coroutines use keel/blocking_client.hpp.
 //
@@ -95,7 +94,7 @@ struct KEEL_API client_options {
     /// The only protocol revision to use: "2025-06-18". "": the newest that both sides support. A revision that does not fit
     /// `mode` throws std::invalid_argument.
     std::string version = {};
-    /// If a child process does not answer the version probe within this time, the client assumes a pre-2026 server.
+    /// If a child process or socket does not answer the version probe within this time, the client assumes a pre-2026 server.
     duration probe_timeout = std::chrono::seconds(5);
     /// Timeout of the whole connection setup, including the handshake.
     duration connect_timeout = std::chrono::seconds(30);
@@ -203,13 +202,17 @@ public:
     /// Same, with a described struct. (The int parameter avoids ambiguity with call_tool<T>.)
     template <int = 0, class Args>
         requires(!std::is_convertible_v<const Args&, json::value>)
-    task<tool_result> call_tool(std::string name, const Args& arguments, call_options how = {}) {
+    task<tool_result> call_tool(std::string name, Args&& arguments, call_options how = {}) {
+        static_assert(detail::may_be_awaited<Args>,
+                      "keel: g++ 12 destroys a temporary struct twice in a co_await: give the arguments a name first");
         return call_tool(std::move(name), detail::arguments_of(arguments), std::move(how));
     }
-    /// Same, with a typed result T: a described struct, number, bool or std::string. `arguments` is a described struct or a
-    /// json::value. Throws keel::tool_failed if the result has `is_error`.
+    /// Same, with a typed result T: a described struct, any type that a member may have, or void. `arguments` is a described struct
+    /// or a json::value. Throws keel::tool_failed if the result has `is_error`.
     template <class T, class Args = json::value>
-    task<T> call_tool(std::string name, const Args& arguments = {}, call_options how = {}) {
+    task<T> call_tool(std::string name, Args&& arguments = {}, call_options how = {}) {
+        static_assert(detail::may_be_awaited<Args>,
+                      "keel: g++ 12 destroys a temporary struct twice in a co_await: give the arguments a name first");
         return detail::typed_result<T>(call_tool(std::move(name), detail::arguments_of(arguments), std::move(how)));
     }
 

@@ -46,6 +46,9 @@ public:
     /// Stops reading until resume() (backpressure). Disconnection is still reported.
     virtual void pause() noexcept = 0;
     virtual void resume() = 0;
+    /// A hint: the input so far ends in the middle of a message. A TCP client then acknowledges it at once, because a server without
+    /// TCP_NODELAY sends the rest only after that, and the system would delay the acknowledgement by 40 ms.
+    virtual void expect_more_input() noexcept {}
     /// Closes the output direction, if the transport can do that without closing the input.
     virtual void end_output() noexcept {}
     /// Closes both directions. Bytes that write() accepted are still delivered. Idempotent.

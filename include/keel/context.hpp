@@ -62,9 +62,9 @@ public:
 
     /// Sends a progress notification if the client requested progress. `value` must increase with each call; a value that
     /// does not is not sent.
-    void progress(double value, std::optional<double> total = {}, std::string message = {});
+    void progress(double value, std::optional<double> total = {}, std::string message = {}) const;
     /// Sends a log message to the client if it requested messages of this level.
-    void log(log_level level, json::value data, std::string logger = {});
+    void log(log_level level, json::value data, std::string logger = {}) const;
 
     /// `co_await ctx.yield();` lets other work run. Cancellation: throws keel::cancelled.
     keel::yield yield() const noexcept { return {}; }
@@ -106,7 +106,7 @@ public:
 
     /// Asks the user to fill in a form with the members of T, a described struct of strings, numbers, booleans and enums.
     template <class T>
-    task<elicited<T>> elicit(std::string key, std::string message) {
+    task<elicited<T>> elicit(std::string key, std::string message) const {
         static_assert(described<T>, "keel: elicit<T> needs a described struct: add KEEL_DESCRIBE(type, members...)");
         json::value form = schema_of<T>();
         elicited<json::value> answer = co_await elicit(std::move(key), std::move(message), std::move(form));
@@ -116,24 +116,44 @@ public:
         co_return typed;
     }
     /// Same, with a schema created at run time. It must be in the subset that forms allow (docs/asking.md).
-    task<elicited<json::value>> elicit(std::string key, std::string message, json::value schema);
+    task<elicited<json::value>> elicit(std::string key, std::string message, json::value schema) const;
     /// Asks the user to open a web page, for data that must not pass through the client: passwords, payments, consent.
-    task<url_elicited> elicit_url(std::string key, std::string message, std::string url);
+    task<url_elicited> elicit_url(std::string key, std::string message, std::string url) const;
     /// Notifies the client that the interaction at the URL is complete. Revision 2025-11-25 only; does nothing in others.
-    void url_elicitation_complete(const url_elicited& which);
+    void url_elicitation_complete(const url_elicited& which) const;
     /// Asks the client's model to generate a message.
-    task<sampling_result> sample(std::string key, sampling_request request);
+    task<sampling_result> sample(std::string key, sampling_request request) const;
     /// The directories and files that the client gives the server access to.
-    task<std::vector<root>> list_roots(std::string key = "roots");
+    task<std::vector<root>> list_roots(std::string key = "roots") const;
 
     /// Runs `step` once, however often the handler runs: `co_await ctx.once("charge", [&] { … })`. `step` is a plain function or
     /// returns a task; its result must be of a described type. The result is stored with the answers and returned by later runs.
     template <class F>
-    auto once(std::string key, F step) -> task<detail::once_result<F>> {
-        using result = detail::once_result<F>;
-        static_assert(!std::is_void_v<result>,
+    auto once(std::string key, F&& step) const -> task<detail::once_result<F>> {
+        static_assert(!std::is_void_v<detail::once_result<F>>,
                       "keel: the function passed to `once` must return a value, for example true");
-        context self = *this;  // *this may be destroyed before the coroutine ends
+        static_assert(
+            detail::may_be_awaited<F>,
+            "keel: g++ 12 destroys a temporary lambda with captures by copy twice in a co_await: give it a name first");
+        // A copy of *this, which may be destroyed before the coroutine ends.
+        return run_once<std::decay_t<F>>(*this, std::move(key), std::forward<F>(step));
+    }
+
+    /// Sends any request to the client, in revisions before 2026-07-28. Returns the result. Throws keel::error.
+    /// Cancellation: the request is cancelled.
+    task<json::value> request(std::string method, json::value params, duration timeout = {}) const;
+
+    /// Closes the HTTP stream of this request; the client reconnects after `retry` and receives the rest. For long calls behind
+    /// proxies with timeouts. HTTP with revision 2025-11-25 only; does nothing elsewhere.
+    void release_stream(duration retry) const;
+    /// Closes the connection of this request. The request is not answered.
+    void close_connection() const;
+
+private:
+    friend struct detail::context_access;
+    template <class F>
+    static auto run_once(context self, std::string key, F step) -> task<detail::once_result<F>> {
+        using result = detail::once_result<F>;
         if (auto known = self.recorded_outcome(key)) co_return detail::decode_answer<result>(*known);
         if constexpr (detail::is_task_of<std::invoke_result_t<F&>>) {
             result r = co_await step();
@@ -145,22 +165,9 @@ public:
             co_return r;
         }
     }
-
-    /// Sends any request to the client, in revisions before 2026-07-28. Returns the result. Throws keel::error.
-    /// Cancellation: the request is cancelled.
-    task<json::value> request(std::string method, json::value params, duration timeout = {});
-
-    /// Closes the HTTP stream of this request; the client reconnects after `retry` and receives the rest. For long calls behind
-    /// proxies with timeouts. HTTP with revision 2025-11-25 only; does nothing elsewhere.
-    void release_stream(duration retry);
-    /// Closes the connection of this request. The request is not answered.
-    void close_connection();
-
-private:
-    friend struct detail::context_access;
     void* find_state(detail::type_key type, const std::source_location& where) const;
     std::optional<json::value> recorded_outcome(const std::string& key) const;
-    void record_outcome(std::string key, json::value outcome);
+    void record_outcome(std::string key, json::value outcome) const;
 
     std::shared_ptr<detail::call_state> state_;
 };

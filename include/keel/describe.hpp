@@ -37,6 +37,11 @@ KEEL_API bool write_json(std::string& out, const type_table&, const void* from);
 KEEL_API bool decode(const type_table&, const json::value&, void* into, decode_error&, std::string_view prefix);
 [[noreturn]] KEEL_API void throw_decode_error(const decode_error&);
 KEEL_API json::value schema_of(const type_table&);
+/// Decodes as decode does, but continues after an error. The number and total size of the errors are limited.
+KEEL_API std::vector<decode_error> all_decode_errors(const type_table&, const json::value&, void* into,
+                                                     std::string_view prefix);
+/// Whether decode checks everything that the schema requires. It does not check `pattern`, `format` and the schemas of codecs.
+KEEL_API bool decoding_checks_all(const type_table&);
 
 }  // namespace detail
 

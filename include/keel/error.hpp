@@ -40,7 +40,7 @@ inline constexpr int request_cancelled = -32800;
 }  // namespace error_code
 
 /// Thrown by calls that fail. A handler throws it to answer with a protocol error:
-/// `throw keel::error(keel::error_code::invalid_params, "no such row", json::object({{"row", 7}}))`.
+/// `throw keel::error(keel::error_code::invalid_params, "no such row", json::object("row", 7))`.
 class KEEL_API error : public std::runtime_error {
 public:
     error(int code, const std::string& message, json::value data = {})

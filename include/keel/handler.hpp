@@ -8,10 +8,13 @@
 #include <keel/task.hpp>
 
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <tuple>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace keel::inline KEEL_ABI::detail {
 
@@ -25,7 +28,7 @@ struct KEEL_API reply {
     bool only_text = true;  // contains only text blocks, which every revision supports
 };
 
-/// Invalid arguments. The message contains the path.
+/// Invalid arguments. The message contains each error with its path, one per line.
 class KEEL_API bad_arguments : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -54,13 +57,16 @@ struct KEEL_API handler {
 /// Sets `_meta` of the result. Throws bad_result unless it is an object or null.
 KEEL_API void write_meta(reply& out, const json::value& meta);
 [[noreturn]] KEEL_API void throw_unexpressible();
-[[noreturn]] KEEL_API void throw_bad_arguments(const decode_error&);
+[[noreturn]] KEEL_API void throw_bad_arguments(const std::vector<decode_error>&);
+/// Throws bad_arguments with all errors. `into` is partly filled.
+[[noreturn]] KEEL_API void throw_bad_arguments(const type_table&, const json::value& from, void* into,
+                                               std::string_view prefix);
 
 template <class Args>
 Args read_described(const json::value& from, std::string_view prefix) {
     Args in{};
     decode_error e;
-    if (!keel::decode(from, in, e, prefix)) throw_bad_arguments(e);
+    if (!keel::decode(from, in, e, prefix)) throw_bad_arguments(type_for<Args>, from, std::addressof(in), prefix);
     return in;
 }
 
@@ -75,19 +81,25 @@ struct task_result<task<R>> {
     static constexpr bool is_task = true;
 };
 
-/// The signatures a handler may have: R(), R(Args), R(context&), R(context&, Args).
+/// The signatures a handler may have: R(), R(Args), R(context&), R(context&, Args). The context may also be a copy or const.
 template <class R, class... Ps>
 struct call_shape {
+    template <std::size_t I>
+    using parameter = std::tuple_element_t<I, std::tuple<Ps..., void, void>>;
     using result = R;
     static constexpr std::size_t count = sizeof...(Ps);
-    static constexpr bool takes_context =
-        count > 0 && std::is_same_v<std::tuple_element_t<0, std::tuple<Ps..., void>>, context&>;
+    static constexpr bool takes_context = count > 0 && std::is_same_v<std::remove_cvref_t<parameter<0>>, context>;
     static constexpr std::size_t arguments_at = takes_context ? 1 : 0;
     static constexpr bool takes_arguments = count == arguments_at + 1;
-    using arguments = std::remove_cvref_t<std::tuple_element_t<arguments_at, std::tuple<Ps..., void, void>>>;
+    using arguments = std::remove_cvref_t<parameter<arguments_at>>;
     static_assert(count <= arguments_at + 1,
                   "keel: a handler must take (context&, Arguments), (Arguments), (context&) or no parameters; put all "
                   "arguments in one struct");
+    static_assert(!takes_context || !std::is_rvalue_reference_v<parameter<0>>,
+                  "keel: a handler must take its context by reference or by value");
+    static_assert(!takes_arguments || !std::is_lvalue_reference_v<parameter<arguments_at>> ||
+                      std::is_const_v<std::remove_reference_t<parameter<arguments_at>>>,
+                  "keel: a handler must take its arguments by value or by const reference");
 };
 template <class F>
 struct signature : signature<decltype(&F::operator())> {};
@@ -104,10 +116,42 @@ struct signature<R (*)(Ps...)> : call_shape<R, Ps...> {};
 template <class R, class... Ps>
 struct signature<R (*)(Ps...) noexcept> : call_shape<R, Ps...> {};
 
+/// A member function with its object: see keel::bind_member.
+template <class F, class Object>
+struct member_call {
+    F function;
+    Object object;
+
+    template <class... Ps>
+    decltype(auto) operator()(Ps&&... ps) const {
+        return std::invoke(function, object, std::forward<Ps>(ps)...);
+    }
+};
+template <class F, class Object>
+struct signature<member_call<F, Object>> : signature<F> {};
+
+/// A function that cannot be copied, for std::function, which must be copyable.
+template <class F>
+struct shared_call {
+    std::shared_ptr<F> function;
+
+    template <class... Ps>
+    decltype(auto) operator()(Ps&&... ps) const {
+        return (*function)(std::forward<Ps>(ps)...);
+    }
+};
+template <class F>
+struct signature<shared_call<F>> : signature<F> {};
+
+template <class F>
+inline constexpr bool is_member_call = false;
+template <class F, class Object>
+inline constexpr bool is_member_call<member_call<F, Object>> = true;
+
 template <class F>
 concept has_one_call_operator = requires { &F::operator(); };
 template <class F>
-concept one_function = std::is_pointer_v<F> || has_one_call_operator<F>;
+concept one_function = std::is_pointer_v<F> || is_member_call<F> || has_one_call_operator<F>;
 
 /// Calls `f` with the parameters that it takes.
 template <class Traits, class S, class F>
@@ -129,13 +173,21 @@ task<reply> run_task(F& f, context ctx, json::value input) {
     reply out;
     if constexpr (S::takes_arguments) {
         auto in = Traits::template read<typename S::arguments>(input);
-        if constexpr (S::takes_context) {
+        if constexpr (std::is_void_v<R>) {
+            if constexpr (S::takes_context) co_await f(ctx, std::move(in));
+            else co_await f(std::move(in));
+            Traits::write_nothing(out);
+        } else if constexpr (S::takes_context) {
             R r = co_await f(ctx, std::move(in));
             Traits::write(out, r, input);
         } else {
             R r = co_await f(std::move(in));
             Traits::write(out, r, input);
         }
+    } else if constexpr (std::is_void_v<R>) {
+        if constexpr (S::takes_context) co_await f(ctx);
+        else co_await f();
+        Traits::write_nothing(out);
     } else if constexpr (S::takes_context) {
         R r = co_await f(ctx);
         Traits::write(out, r, input);
@@ -147,25 +199,48 @@ task<reply> run_task(F& f, context ctx, json::value input) {
 }
 
 /// Traits: `template <class Args> static Args read(const json::value& input)`,
-/// `template <class R> static void write(reply&, const R&, const json::value& input)`.
+/// `template <class R> static void write(reply&, const R&, const json::value& input)`, and `static void write_nothing(reply&)` if a
+/// handler may return void.
 template <class Traits, class F>
 handler make_handler(F f, bool quick) {
-    using s = signature<F>;
-    using returned = task_result<std::remove_cvref_t<typename s::result>>;
-    using result = typename returned::type;
-    handler made;
-    made.wants_context = s::takes_context || returned::is_task;
-    made.quick = quick && !returned::is_task;
-    if constexpr (returned::is_task) {
-        made.coroutine = [f = std::move(f)](context ctx, json::value input) mutable {
-            return run_task<Traits, s, F, result>(f, std::move(ctx), std::move(input));
-        };
+    if constexpr (!std::is_copy_constructible_v<F>) {
+        return make_handler<Traits>(shared_call<F>{std::make_shared<F>(std::move(f))}, quick);
     } else {
-        made.plain = [f = std::move(f)](context* ctx, const json::value& input, reply& out) mutable {
-            Traits::template write<result>(out, invoke_plain<Traits, s>(f, ctx, input), input);
-        };
+        using s = signature<F>;
+        using returned = task_result<std::remove_cvref_t<typename s::result>>;
+        using result = typename returned::type;
+        handler made;
+        made.wants_context = s::takes_context || returned::is_task;
+        made.quick = quick && !returned::is_task;
+        if constexpr (returned::is_task) {
+            made.coroutine = [f = std::move(f)](context ctx, json::value input) mutable {
+                return run_task<Traits, s, F, result>(f, std::move(ctx), std::move(input));
+            };
+        } else if constexpr (std::is_void_v<result>) {
+            made.plain = [f = std::move(f)](context* ctx, const json::value& input, reply& out) mutable {
+                invoke_plain<Traits, s>(f, ctx, input);
+                Traits::write_nothing(out);
+            };
+        } else {
+            made.plain = [f = std::move(f)](context* ctx, const json::value& input, reply& out) mutable {
+                Traits::template write<result>(out, invoke_plain<Traits, s>(f, ctx, input), input);
+            };
+        }
+        return made;
     }
-    return made;
 }
 
 }  // namespace keel::detail
+
+namespace keel::inline KEEL_ABI {
+
+/// A member function as the handler of a tool, resource or prompt: `server.add_tool("add", "Adds", keel::bind_member(&shop::add,
+/// &store))`. `object` is a pointer or a std::shared_ptr. A pointer must stay valid until the server has stopped.
+template <class F, class Object>
+auto bind_member(F function, Object object) {
+    static_assert(std::is_member_function_pointer_v<F>, "keel: bind_member takes a pointer to a member function first");
+    static_assert(requires { *object; }, "keel: bind_member takes a pointer or std::shared_ptr to the object");
+    return detail::member_call<F, Object>{function, std::move(object)};
+}
+
+}  // namespace keel

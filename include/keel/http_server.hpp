@@ -51,6 +51,10 @@ struct KEEL_API http_limits {
     /// Timeouts: from the first byte of a request to the end of its headers, and from there to the end of its body: 408.
     duration head_time = std::chrono::seconds(10);
     duration body_time = std::chrono::seconds(30);
+    /// Minimum rates in bytes per second. A body may take longer than body_time if it arrives at this rate, a response longer than
+    /// keel::limits::write_stall if the client reads it at this rate. 0: any progress within these times is enough.
+    std::size_t min_body_rate = 1024;
+    std::size_t min_read_rate = 1024;
     /// Idle connections are closed after this time.
     duration idle_time = std::chrono::seconds(75);
     std::size_t max_connections = 16 * 1024;  // 503
@@ -58,9 +62,16 @@ struct KEEL_API http_limits {
     std::size_t max_streams = 16 * 1024;      // open event streams, including subscriptions: 503
     /// Idle sessions end after this time.
     duration session_idle = std::chrono::minutes(30);
+    /// Sessions whose client has sent nothing since `initialize` end after this time. When max_sessions is reached, the oldest of these
+    /// ends at once to make room for a new session.
+    duration unused_session = std::chrono::minutes(1);
     /// Events that each session keeps for clients that reconnect (Last-Event-ID). 0: none.
     std::size_t max_events = 1000;
     std::size_t max_event_bytes = 8 * 1024 * 1024;
+    /// Bytes that the server keeps for all clients together: request bodies, output that clients have not read, stored events.
+    /// 0: a quarter of the machine's memory or of the limit of the control group, whichever is lower. Above three quarters of it, new
+    /// requests are refused: 503. Above it, stored events are evicted, then the connections with the most unread output are closed.
+    std::size_t max_buffered = 0;
     /// How long a client can still fetch the rest of a stream that has ended.
     duration ended_stream = std::chrono::seconds(60);
     /// Idle streams get a comment line at this interval, so that proxies keep them open.
@@ -72,14 +83,15 @@ struct KEEL_API http_options {
     /// Number of loops, each with a thread. 0: one for each processor. A connection or session stays on one loop.
     unsigned threads = 0;
     enum class answer_form : unsigned char { as_needed, json, events };
-    /// as_needed: JSON, or an event stream if the handler sends a notification or request before its result. json: always JSON;
+    /// as_needed: JSON, or an event stream if the handler sends a notification or request before its result, or
+    /// after http_limits::keep_alive without a result. json: always JSON;
     /// notifications of the handler are dropped. events: always an event stream.
     answer_form answers = answer_form::as_needed;
     /// Clients of revisions before 2026-07-28 get no session: handlers cannot send them requests.
     bool stateless = false;
 
-    /// Further Host names that are accepted ("mcp.example.com", with or without a port). A server on a loopback address accepts
-    /// only loopback names and the names listed here, as protection against DNS rebinding.
+    /// Host names that are accepted ("mcp.example.com", with or without a port), as protection against DNS rebinding. A server on a
+    /// loopback address accepts loopback names too. On any other address the list must not be empty; "*" accepts every name.
     std::vector<std::string> allow_hosts = {};
     /// Origins of web pages that may use this server ("https://app.example.com", "*"); also enables CORS for them.
     std::vector<std::string> allow_origins = {};
@@ -95,10 +107,15 @@ struct KEEL_API http_options {
 
     std::string health_path = "/health";    // "": none
     std::string metrics_path = "/metrics";  // "": none; Prometheus text
+    /// HOST:PORT on which only the two pages above are served, with any Host; the MCP address then does not serve them. "": none.
+    std::string monitor_address = {};
+    /// The two pages require `identify` too.
+    bool identify_monitor = false;
     /// Answers requests to paths that Keel does not serve. nullopt: 404. Called on any of the loops; must not block.
     std::function<std::optional<http_answer>(const http_request&)> route = {};
     /// Authenticates a request. Returns the name for context::principal(), or nullopt to answer 401. Called for every request to
-    /// the protocol's paths, on any of the loops; must not block. A session can only be used by the principal that opened it.
+    /// the protocol's paths before its body is read (body() is empty), on any of the loops; must not block. A session can only be
+    /// used by the principal that opened it.
     std::function<std::optional<std::string>(const http_request&)> identify = {};
 
     http_limits limits = {};
@@ -115,13 +132,16 @@ public:
     http_server& operator=(const http_server&) = delete;
 
     /// Starts serving in the background, on its own threads. `address` is HOST:PORT, or a port on 127.0.0.1; port 0 lets the
-    /// system choose. Throws std::system_error if the address cannot be used.
+    /// system choose. Throws std::system_error if the address cannot be used, std::invalid_argument if it is malformed, or if it is not
+    /// a loopback address and allow_hosts is empty.
     void start(const std::string& address);
     /// Same, but the first loop is `on` (keel::loop_on for an io_context). Must be called on that loop. With options.threads > 1
     /// the other loops have their own threads.
     void start(const std::string& address, std::shared_ptr<loop> on);
     /// "http://127.0.0.1:8848/mcp" with the actual port; "" before start().
     std::string url() const;
+    /// "http://127.0.0.1:9090" with the actual port of monitor_address; "" without one and before start().
+    std::string monitor_url() const;
 
     /// Starts a graceful shutdown and returns immediately; see stop().
     void request_stop(duration drain = {});

@@ -10,6 +10,7 @@ namespace keel::inline KEEL_ABI {
 
 struct KEEL_API limits {
     /// How long running handlers may continue after end of input. Zero cancels them immediately.
+    /// Stdio with a regular file as input waits without limit, unless --drain is given.
     duration drain_on_eof = std::chrono::seconds(0);
     /// How long a cancelled handler may take to return before it is abandoned.
     duration cleanup_grace = std::chrono::seconds(2);

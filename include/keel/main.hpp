@@ -21,14 +21,18 @@ namespace keel::inline KEEL_ABI {
 /// (a second signal ends the process at once). Without --stdio, --unix, --tcp or --http it serves standard input and output.
 /// `program --help` lists all options.
 ///
-/// Returns the exit status: 0 after a graceful shutdown, 1 if serving failed, 2 if the command line is invalid. If a handler is
-/// still running `limits::cleanup_grace` after it was cancelled, the process exits without returning from this function.
+/// On standard input and output the server ends when the client closes them, and also when the client process ends while another
+/// process holds the pipes open (docs/lifecycle.md, G13). --no-watch-client or KEEL_WATCH_CLIENT=off turns the latter off.
+///
+/// Returns the exit status: 0 after a graceful shutdown, 1 if serving failed, 2 if the command line or the environment is
+/// invalid. If a handler is still running `limits::cleanup_grace` after it was cancelled, the process exits without returning from
+/// this function.
 ///
 /// Must be called on one thread at a time per process: it replaces the handlers of SIGTERM and SIGINT while it runs.
 /// In the library keel::http (part of keel::keel).
 KEEL_API int main(server& s, int argc, const char* const* argv);
 
-/// Serves standard input and output until the client closes them, with the same signal handling and exit status as `main`,
+/// Serves standard input and output until the client closes them or ends, with the same signal handling and exit status as `main`,
 /// but without a command line. In the library keel::core.
 KEEL_API int run_stdio(server& s);
 

@@ -67,7 +67,10 @@ struct prompt_traits {
 
 template <class F>
 prompt_entry make_prompt(prompt about, F f, prompt_options options) {
-    static_assert(one_function<F>, "keel: a prompt must be a function or an object with exactly one call operator");
+    static_assert(!std::is_member_function_pointer_v<F>,
+                  "keel: a member function needs its object: pass keel::bind_member(&type::function, &object)");
+    static_assert(one_function<F> || std::is_member_function_pointer_v<F>,
+                  "keel: a prompt must be a function or an object with exactly one call operator");
     prompt_entry entry;
     if constexpr (one_function<F>) {
         using s = signature<F>;

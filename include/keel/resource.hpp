@@ -143,7 +143,9 @@ struct resource_traits {
 
 template <class F>
 handler make_resource_handler(F f, bool quick) {
-    static_assert(one_function<F>,
+    static_assert(!std::is_member_function_pointer_v<F>,
+                  "keel: a member function needs its object: pass keel::bind_member(&type::function, &object)");
+    static_assert(one_function<F> || std::is_member_function_pointer_v<F>,
                   "keel: a resource handler must be a function or an object with exactly one call operator");
     if constexpr (one_function<F>) {
         using s = signature<F>;

@@ -1,6 +1,6 @@
 #pragma once
 
-// JSON Schema 2020-12: compiles a schema once, then validates values on any thread. See docs/json-schema.md.
+// JSON Schema 2020-12, 2019-09 and draft-07. Compiles a schema once, then validates on any thread. See docs/json-schema.md.
 
 #include <keel/decode_error.hpp>
 #include <keel/json.hpp>
@@ -44,8 +44,8 @@ struct KEEL_API schema_options {
 class KEEL_API schema {
 public:
     schema() noexcept = default;  // accepts everything
-    /// Throws schema_error if the document is an invalid schema, uses an unknown dialect, has an unresolved reference, or is too
-    /// large.
+    /// `$schema` in the document selects the dialect (default: 2020-12). Throws schema_error if the document is an invalid schema,
+    /// uses an unsupported dialect, has an unresolved reference, or is too large.
     explicit schema(const json::value& document, const schema_options& = {});
 
     /// True if the value is valid.
@@ -53,6 +53,10 @@ public:
     /// Same. If it returns false, `error` contains the path in the value, starting with `prefix`, and the cause:
     /// `arguments.items[2].name` and `expected string, found integer`.
     bool check(const json::value& v, decode_error& error, std::string_view prefix = {}) const;
+
+    /// All errors of an invalid value, at most 20, each with its path; empty if the value is valid. Alternatives (anyOf, oneOf, …)
+    /// give one error.
+    std::vector<decode_error> all_errors(const json::value& v, std::string_view prefix = {}) const;
 
     /// True if default-constructed.
     bool empty() const noexcept { return program_ == nullptr; }

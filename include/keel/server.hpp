@@ -54,6 +54,9 @@ struct KEEL_API server_options {
     std::string instructions = {};
     /// Size of the thread pool for plain handlers. 0: depends on the number of processors. Threads start when first needed.
     unsigned worker_threads = 0;
+    /// A handler that runs on the event loop for longer than this without a wait is logged as a warning, with the name of its tool:
+    /// meanwhile all other requests of the loop wait. Resolution: about 4 ms. Zero: no warnings.
+    duration blocking_warning = std::chrono::milliseconds(100);
     /// Maximum number of open connections; further ones are refused.
     std::size_t max_connections = 1024;
     /// Revisions before 2026-07-28: a client that was silent for this long is pinged. If it does not answer within the same time,
@@ -80,6 +83,8 @@ struct KEEL_API endpoint {
     enum class kind : unsigned char { stdio, unix_socket, tcp };
     kind where = kind::stdio;
     std::string address = {};  // a path, or HOST:PORT
+    /// stdio: also end when the client process ends (stdio_options::watch_client). keel::main and run_stdio set it.
+    bool watch_client = false;
 
     static endpoint stdio() { return {}; }
     static endpoint unix_socket(std::string path) { return {kind::unix_socket, std::move(path)}; }
@@ -104,9 +109,10 @@ public:
 
     // ---- tools, resources, prompts; they may be added and removed while serving, and subscribed clients are notified ----
 
-    /// Adds a tool. `f` takes (context&, Args), (Args), (context&) or no parameters, where Args is a described struct. It returns
-    /// std::string, content, tool_result, a number, a described struct, or a task of one of these. A plain function runs on a
-    /// worker thread, or on the loop with {.quick = true}. Throws std::invalid_argument if the name is invalid or exists already.
+    /// Adds a tool. `f` takes (context&, Args), (Args), (context&) or no parameters, where Args is a described struct. It returns void,
+    /// std::string, content, tool_result, json::value, a described struct or any type that a member may have, or a task of one of
+    /// these; see docs/tools.md. Member functions need keel::bind_member. A plain function runs on a worker thread, or on the loop
+    /// with {.quick = true}. Throws std::invalid_argument if the name is invalid or exists already.
     template <class F>
     void add_tool(std::string name, std::string description, F f, tool_options options = {}) {
         add(detail::make_tool(std::move(name), std::move(description), std::move(f), std::move(options)));

@@ -40,7 +40,8 @@ struct KEEL_API url {
     bool allow_old_transport = true;
     /// Maximum number of open connections; further calls wait.
     std::size_t max_connections = 64;
-    /// Maximum number of redirects to follow. Only redirects to the same host are followed, including from http to https.
+    /// Maximum number of redirects to follow. Only redirects to the same origin, or from http to https on the
+    /// same host, are followed.
     unsigned max_redirects = 5;
     /// Maximum size of one answer or one event, in bytes.
     std::size_t max_body = 64 * 1024 * 1024;

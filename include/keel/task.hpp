@@ -13,6 +13,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -32,6 +33,17 @@ namespace detail {
 KEEL_API void* allocate_frame(std::size_t bytes);
 KEEL_API void free_frame(void* frame, std::size_t bytes) noexcept;
 
+/// g++ 12 destroys temporaries of aggregates and lambdas with non-trivial members twice if a co_await is in the same expression.
+/// Functions that are used there take `T&&` and refuse such a temporary; T is an lvalue reference if the argument has a name.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+template <class T>
+inline constexpr bool may_be_awaited = std::is_lvalue_reference_v<T> || std::is_trivially_destructible_v<T> ||
+                                       !(std::is_aggregate_v<T> || requires { &T::operator(); });
+#else
+template <class T>
+inline constexpr bool may_be_awaited = true;
+#endif
+
 class activity;
 
 /// What a coroutine waits for, as seen by the watcher of its activity.
@@ -49,6 +61,27 @@ public:
 
 protected:
     ~activity_watcher() = default;
+};
+
+/// Is told when an activity stops running on its loop and when it continues. For code that measures how long it runs.
+class KEEL_API activity_monitor {
+public:
+    /// A wait begins. May be called without on_resume in between.
+    virtual void on_suspend() noexcept = 0;
+    virtual void on_resume() noexcept = 0;
+
+protected:
+    ~activity_monitor() = default;
+};
+
+/// The threads for on_worker.
+class KEEL_API work_executor {
+public:
+    /// Runs `work` on another thread, or destroys it without running it. Throws keel::error if it cannot accept work.
+    virtual void run_on_worker(std::function<void()> work) = 0;
+
+protected:
+    ~work_executor() = default;
 };
 
 /// Base of the awaitables that suspend an activity: the leaf of a chain of awaits.
@@ -114,6 +147,11 @@ public:
 
     /// Sets the watcher of this activity and of all its present and future children.
     void watch(activity_watcher* w) noexcept;
+    /// Sets the monitor of this activity and of its future children. It must outlive them or be removed with nullptr.
+    void monitor(activity_monitor* m) noexcept { monitor_ = m; }
+    /// The threads for on_worker in this activity and its future children; null: the threads of the loop.
+    work_executor* executor() const noexcept { return executor_; }
+    void set_executor(work_executor* e) noexcept { executor_ = e; }
     /// Between these two calls the activity counts as running, whatever it waits for.
     void expect_nudge() noexcept { ++nudges_expected_; }
     void nudge_came() noexcept { --nudges_expected_; }
@@ -133,6 +171,8 @@ private:
     keel::loop* loop_;
     wait* waiting_ = nullptr;
     activity_watcher* watcher_ = nullptr;
+    activity_monitor* monitor_ = nullptr;
+    work_executor* executor_ = nullptr;
     unsigned nudges_expected_ = 0;
     bool stopped_ = false;
     bool interruption_due_ = false;
@@ -179,6 +219,7 @@ bool wait::begin(std::coroutine_handle<Promise> waiting) noexcept {
     }
     activity_->waiting_ = this;
     if (activity_->watcher_) activity_->watcher_->on_wait();
+    if (activity_->monitor_) activity_->monitor_->on_suspend();
     return true;
 }
 

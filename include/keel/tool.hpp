@@ -28,6 +28,8 @@ struct KEEL_API tool_options {
     tool_annotations annotations = {};
     std::vector<icon> icons = {};
     json::value meta = {};  // `_meta` of the tool; null: none
+    /// Whether `format` in the input schema (date, email, uri, …) is validated; otherwise it is an annotation.
+    bool check_formats = true;
     /// Replaces a tool with the same name. Without it, adding a tool with a name that exists throws std::invalid_argument.
     bool replace = false;
 };
@@ -46,8 +48,9 @@ namespace detail {
 struct KEEL_API tool_entry {
     tool_description about;
     detail::handler handler;
-    /// Decoding validates the arguments completely: no schema validation is needed.
-    bool decoding_suffices = false;
+    // Typed tools need no validation if decoding checks everything, or if the type of the result ensures its schema.
+    bool check_input = true;
+    bool check_output = true;
 };
 
 KEEL_API void write_text(reply& out, std::string_view text);
@@ -58,10 +61,22 @@ KEEL_API void write_number(reply& out, std::uint64_t n);
 /// Adds a text block with the JSON text of `structured`.
 KEEL_API void add_text_twin(reply& out);
 
+/// Results that are content blocks, without structured output.
 template <class R>
-inline constexpr bool is_tool_value =
-    std::is_same_v<R, tool_result> || std::is_same_v<R, content> || std::is_same_v<R, std::vector<content>> ||
-    std::is_convertible_v<R, std::string_view> || std::is_same_v<R, bool> || std::is_arithmetic_v<R> || described<R>;
+inline constexpr bool is_plain_result =
+    std::is_void_v<R> || std::is_same_v<R, tool_result> || std::is_same_v<R, content> ||
+    std::is_same_v<R, std::vector<content>> || std::is_convertible_v<R, std::string_view> || std::is_arithmetic_v<R>;
+
+/// Results that are structured output: whatever a described member may be. (The elements of lists are checked by type_for.)
+template <class R>
+constexpr bool is_structured_result() noexcept {
+    if constexpr (is_plain_result<R> || std::is_pointer_v<R> || std::is_reference_v<R>) return false;
+    else if constexpr (shape_of<R>() == shape::object) return described<R>;
+    else if constexpr (shape_of<R>() == shape::enumeration) return described_enum<R>;
+    else return true;
+}
+template <class R>
+inline constexpr bool is_tool_value = is_plain_result<R> || is_structured_result<R>();
 
 struct tool_traits {
     template <class Args>
@@ -69,6 +84,8 @@ struct tool_traits {
         if constexpr (std::is_same_v<Args, json::value>) return arguments;
         else return read_described<Args>(arguments, "arguments");
     }
+
+    static void write_nothing(reply&) {}
 
     template <class R>
     static void write(reply& out, const R& r, const json::value&) {
@@ -94,12 +111,16 @@ struct tool_traits {
 };
 
 KEEL_API json::value empty_object_schema();
-/// Whether decoding validates everything that the schema of a described struct requires. It does not check `pattern`.
-KEEL_API bool decoding_checks_all(const json::value& schema);
+/// The schema of structured output. A variant of structs gets "type": "object", which revisions before 2026-07-28 require.
+KEEL_API json::value output_schema_of(const type_table&);
+/// Whether the type of a result does not ensure everything that its schema requires: it has a `pattern`.
+KEEL_API bool needs_output_check(const json::value& schema);
 
 template <class F>
 tool_entry make_tool(std::string name, std::string description, F f, tool_options options) {
-    static_assert(one_function<F>,
+    static_assert(!std::is_member_function_pointer_v<F>,
+                  "keel: a member function needs its object: pass keel::bind_member(&type::function, &object)");
+    static_assert(one_function<F> || std::is_member_function_pointer_v<F>,
                   "keel: a tool must be a function or an object with exactly one call operator (no generic lambda)");
     tool_entry entry;
     if constexpr (one_function<F>) {
@@ -107,21 +128,27 @@ tool_entry make_tool(std::string name, std::string description, F f, tool_option
         using result = typename task_result<std::remove_cvref_t<typename s::result>>::type;
         static_assert(
             is_tool_value<result>,
-            "keel: a tool must return std::string, keel::content, keel::tool_result, a number, a described struct "
-            "(KEEL_DESCRIBE), or a keel::task of one of these");
+            "keel: a tool must return std::string, keel::content, keel::tool_result, a number, void, json::value, a "
+            "described struct (KEEL_DESCRIBE in its namespace), std::vector, optional, map or variant of these, or "
+            "a keel::task of one of these");
         bool quick = options.quick;
         entry.about = {std::move(name), std::move(description), {}, {}, std::move(options)};
-        entry.decoding_suffices = true;
+        entry.check_input = false;
         if constexpr (s::takes_arguments) {
-            static_assert(described<typename s::arguments> || std::is_same_v<typename s::arguments, json::value>,
-                          "keel: the arguments of a tool must be one struct with KEEL_DESCRIBE(type, members...)");
+            static_assert(
+                described<typename s::arguments> || std::is_same_v<typename s::arguments, json::value>,
+                "keel: the arguments of a tool must be one struct with KEEL_DESCRIBE(type, members...) in its "
+                "namespace");
             if constexpr (described<typename s::arguments>) {
                 entry.about.input_schema = keel::schema_of<typename s::arguments>();
-                entry.decoding_suffices = decoding_checks_all(entry.about.input_schema);
+                entry.check_input = !decoding_checks_all(type_for<typename s::arguments>);
             }
         }
         if (entry.about.input_schema.is_null()) entry.about.input_schema = empty_object_schema();
-        if constexpr (described<result>) entry.about.output_schema = keel::schema_of<result>();
+        if constexpr (is_structured_result<result>() && !std::is_same_v<result, json::value>) {
+            entry.about.output_schema = output_schema_of(type_for<result>);
+        }
+        entry.check_output = needs_output_check(entry.about.output_schema);
         if constexpr (is_tool_value<result>) entry.handler = make_handler<tool_traits>(std::move(f), quick);
     }
     return entry;

@@ -26,10 +26,16 @@ struct KEEL_API stdio {
     bool input_is_file = false;
 };
 
+struct KEEL_API stdio_options {
+    /// The connection fails when the client process ends, even if another process keeps standard input open. Without it, only the
+    /// end of input and a closed output count. docs/lifecycle.md describes how the client is found.
+    bool watch_client = false;
+};
+
 /// Takes over standard input and output until the connection is closed. The connection uses private descriptors; fd 0 reads end
 /// of file, and fd 1 goes to standard error, so that a printf or a child process cannot corrupt the protocol. close() restores
 /// both. Throws std::logic_error if standard input and output are already taken.
-KEEL_API stdio open_stdio(loop&);
+KEEL_API stdio open_stdio(loop&, stdio_options = {});
 
 /// Opens /dev/null for the descriptors 0, 1 and 2 that are closed, so that no other file gets their numbers. open_stdio does it
 /// too; call this first in a program that opens anything (for example a loop) before.

@@ -12,7 +12,7 @@
 namespace keel::inline KEEL_ABI {
 
 KEEL_DESCRIBE_ENUM(role, user, assistant)
-KEEL_DESCRIBE_ENUM(icon_theme, light, dark)  // "any" is not said
+KEEL_DESCRIBE_ENUM(icon_theme, light, dark)  // icon_theme::any is encoded by omitting the member
 KEEL_DESCRIBE_ENUM(include_context, none, (this_server, "thisServer"), (all_servers, "allServers"))
 
 KEEL_DESCRIBE(icon, (source, wire("src")), (mime_type, wire("mimeType"), omit_empty), (sizes, omit_empty),

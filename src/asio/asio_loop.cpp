@@ -151,6 +151,7 @@ void asio_loop::end() noexcept {
     }
     // The executor refers to the io_context, which may be destroyed after this.
     executor_ = {};
+    drop_workers();
 }
 
 bool asio_loop::post(std::function<void()> work) {

@@ -100,6 +100,7 @@ void epoll_loop::end() noexcept {
     stopping_ = true;
     running_.clear();
     timers_.clear();
+    drop_workers();
 }
 
 bool epoll_loop::post(std::function<void()> work) {

@@ -3,10 +3,12 @@
 // The interface of event loops for transports: they also watch file descriptors.
 
 #include <keel/loop.hpp>
+#include <keel/task.hpp>
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <stdexcept>
-#include <vector>
 
 namespace keel::inline KEEL_ABI::async {
 
@@ -50,14 +52,24 @@ public:
 
     reactor* as_reactor() noexcept final { return this; }
 
+    /// Threads for on_worker in tasks that have no executor; started when first used, dropped when the loop ends.
+    detail::work_executor& workers();
+
     /// A buffer for one read, shared by all connections on this loop. Its content is valid until the callback returns.
-    std::vector<char>& read_buffer() {
-        if (read_buffer_.empty()) read_buffer_.resize(64 * 1024);
-        return read_buffer_;
+    std::span<char> read_buffer() {
+        // Not initialized: the pages that no message reaches use no memory.
+        if (!read_buffer_) read_buffer_ = std::make_unique_for_overwrite<char[]>(read_buffer_size);
+        return {read_buffer_.get(), read_buffer_size};
     }
 
+protected:
+    /// Must be called by `end`, as its last step: waiting tasks whose function has not started are resumed here.
+    void drop_workers() noexcept { workers_.reset(); }
+
 private:
-    std::vector<char> read_buffer_;
+    std::shared_ptr<detail::work_executor> workers_;
+    static constexpr std::size_t read_buffer_size = 256 * 1024;
+    std::unique_ptr<char[]> read_buffer_;
 };
 
 /// Returns the loop as a reactor. Throws std::invalid_argument if the loop was not made by the library.

@@ -65,6 +65,7 @@ void wait::leave() noexcept { activity_->waiting_ = nullptr; }
 
 void wait::resume() {
     if (activity_->waiting_ == this) activity_->waiting_ = nullptr;
+    if (activity_->monitor_) activity_->monitor_->on_resume();
     waiting_.resume();
 }
 
@@ -74,6 +75,8 @@ activity::activity(keel::loop& loop, activity* parent) noexcept : loop_(&loop), 
     if (next_) next_->previous_ = this;
     parent_->first_child_ = this;
     watcher_ = parent_->watcher_;
+    monitor_ = parent_->monitor_;
+    executor_ = parent_->executor_;
     if (parent_->stopped_) {
         stopped_ = true;
         interruption_due_ = true;
@@ -92,6 +95,8 @@ activity::~activity() {
         activity* following = child->next_;
         child->parent_ = child->next_ = child->previous_ = nullptr;
         child->watcher_ = nullptr;
+        child->monitor_ = nullptr;
+        child->executor_ = nullptr;
         child = following;
     }
 }

@@ -4,13 +4,15 @@
 #include "async/run_on_loop.hpp"
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
-#include "client/client_session.hpp"
 #include "client/engine.hpp"
+#include "client/features.hpp"
+#include "client/lists.hpp"
+#include "client/subscribe.hpp"
 
 namespace keel::inline KEEL_ABI {
 
+using client_side::engine_ptr;
 using detail::client_engine;
-using engine_ptr = std::shared_ptr<client_engine>;
 
 namespace {
 
@@ -41,15 +43,7 @@ task<T> with_limits(task<T> work, wait_limits how) {
 /// Counts running calls, so that the destructor stops the client's own loop only after they have ended.
 template <class T>
 task<T> counted(engine_ptr e, task<T> work) {
-    struct running {
-        explicit running(client_engine& c) noexcept : of(c) { ++of.calls_running; }
-        running(const running&) = delete;
-        running& operator=(const running&) = delete;
-        ~running() {
-            if (--of.calls_running == 0 && of.when_idle) std::exchange(of.when_idle, nullptr)();
-        }
-        client_engine& of;
-    } count(*e);
+    client_side::loop_thread::running_call count(e->thread);
     co_return co_await std::move(work);
 }
 
@@ -60,7 +54,7 @@ task<T> on_engine(engine_ptr e, task<T> work, wait_limits how = {}) {
     bool plain = how.unlimited();
     if (plain && &here.loop() == e->on.get()) co_return co_await std::move(work);
     if (!plain) work = with_limits(std::move(work), std::move(how));
-    if (e->own_loop) work = counted(e, std::move(work));
+    if (e->thread.started()) work = counted(e, std::move(work));
     co_return co_await async::run_on_loop(e->on, std::move(work));
 }
 
@@ -70,11 +64,7 @@ client::client(server_target where, client_options options) {
     auto own = async::epoll_loop::create();
     auto connector = client_access::connector_of(where);
     engine_ = std::make_shared<client_engine>(own, std::move(connector), std::move(options));
-    engine_->own_loop = own;
-    engine_->thread = std::thread([own] {
-        own->run();
-        own->end();  // on this thread: if the client is destroyed here, no other thread could do it
-    });
+    engine_->thread.start(std::move(own));
 }
 
 client::client(child_process what, client_options options)
@@ -87,7 +77,7 @@ namespace {
 
 // Closes an engine and calls `done` when it is closed. On its loop.
 void close_engine(const engine_ptr& e, std::function<void()> done) {
-    async::start_task(*e->on, e->close(), [e, done = std::move(done)](detail::outcome<void>) { done(); });
+    async::start_task(*e->on, e->connections.close(), [e, done = std::move(done)](detail::outcome<void>) { done(); });
 }
 
 // Closes a client on a loop of the user. The loop may end before this runs.
@@ -96,11 +86,11 @@ struct deferred_close {
     deferred_close(const deferred_close&) = delete;
     deferred_close& operator=(const deferred_close&) = delete;
     ~deferred_close() {
-        if (engine) engine->abandon();  // the loop has ended
+        if (engine) engine->connections.abandon();  // the loop has ended
     }
     void run() {
         engine_ptr held = std::exchange(engine, nullptr);
-        held->end();
+        held->connections.end();
         close_engine(held, [] {});
     }
     engine_ptr engine;
@@ -108,28 +98,16 @@ struct deferred_close {
 
 void end_engine(engine_ptr e) {
     if (!e) return;
-    if (!e->own_loop) {
+    if (!e->thread.started()) {
         auto last = std::make_shared<deferred_close>(e);
         e->on->post([last] { last->run(); });
         return;
     }
-    auto own = e->own_loop;
-    std::thread thread = std::move(e->thread);
-    auto work = [e, own] {
-        e->end();
-        close_engine(e, [own, e] {
-            if (e->calls_running == 0) return own->stop();
-            e->when_idle = [own] { own->stop(); };
-            start_timer_after(*own, e->options.limits.cleanup_grace, [own] { own->stop(); });
-        });
-    };
-    own->post(work);
-    if (own->here()) {
-        // Destroyed in one of its own callbacks: joining would deadlock. The thread ends by itself.
-        thread.detach();
-        return;
-    }
-    thread.join();
+    e->on->post([e] {
+        e->connections.end();
+        close_engine(e, [e] { e->thread.stop_when_idle(e->options.limits.cleanup_grace); });
+    });
+    e->thread.join();
 }
 
 }  // namespace
@@ -145,20 +123,21 @@ client& client::operator=(client&& other) noexcept {
 }
 
 task<void> client::connect(connect_options how) {
-    return on_engine(engine_, engine_->connect(), {std::move(how.stop), how.timeout});
+    return on_engine(engine_, engine_->connections.connect(), {std::move(how.stop), how.timeout});
 }
-task<void> client::close() { return on_engine(engine_, engine_->close()); }
-bool client::connected() const { return engine_ && engine_->connected(); }
-server_facts client::server() const { return engine_->facts(); }
+task<void> client::close() { return on_engine(engine_, engine_->connections.close()); }
+bool client::connected() const { return engine_ && engine_->shared.connected(); }
+server_facts client::server() const { return engine_->shared.facts(); }
 std::string client::describe() const { return engine_->where->describe(); }
 
 task<std::vector<tool>> client::list_tools(call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->list_all<tool>(std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::list_all<tool>(engine_, std::move(how)), std::move(stop));
 }
 task<page<tool>> client::list_tools_page(std::optional<std::string> cursor, call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->list_page<tool>(std::move(cursor), std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::list_page<tool>(engine_, std::move(cursor), std::move(how)),
+                     std::move(stop));
 }
 namespace {
 
@@ -180,89 +159,94 @@ task<tool_result> client::call_tool(std::string name, const json::value& argumen
     if (!right) return wrong_arguments();
     std::stop_token stop = how.stop;
     json::value kept = engine_->where->is_http() ? arguments : json::value();
-    return on_engine(engine_, engine_->call_tool(std::move(name), std::move(members), std::move(kept), std::move(how)),
-                     std::move(stop));
+    return on_engine(
+        engine_, client_side::call_tool(engine_, std::move(name), std::move(members), std::move(kept), std::move(how)),
+        std::move(stop));
 }
 task<std::vector<resource>> client::list_resources(call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->list_all<resource>(std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::list_all<resource>(engine_, std::move(how)), std::move(stop));
 }
 task<page<resource>> client::list_resources_page(std::optional<std::string> cursor, call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->list_page<resource>(std::move(cursor), std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::list_page<resource>(engine_, std::move(cursor), std::move(how)),
+                     std::move(stop));
 }
 task<std::vector<resource_template>> client::list_resource_templates(call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->list_all<resource_template>(std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::list_all<resource_template>(engine_, std::move(how)), std::move(stop));
 }
 task<page<resource_template>> client::list_resource_templates_page(std::optional<std::string> cursor,
                                                                    call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->list_page<resource_template>(std::move(cursor), std::move(how)),
+    return on_engine(engine_, client_side::list_page<resource_template>(engine_, std::move(cursor), std::move(how)),
                      std::move(stop));
 }
 task<std::vector<resource_contents>> client::read_resource(std::string uri, call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->read_resource(std::move(uri), std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::read_resource(engine_, std::move(uri), std::move(how)), std::move(stop));
 }
 task<std::vector<prompt>> client::list_prompts(call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->list_all<prompt>(std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::list_all<prompt>(engine_, std::move(how)), std::move(stop));
 }
 task<page<prompt>> client::list_prompts_page(std::optional<std::string> cursor, call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->list_page<prompt>(std::move(cursor), std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::list_page<prompt>(engine_, std::move(cursor), std::move(how)),
+                     std::move(stop));
 }
 task<prompt_result> client::get_prompt(std::string name, std::map<std::string, std::string> arguments,
                                        call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->get_prompt(std::move(name), std::move(arguments), std::move(how)),
+    return on_engine(engine_, client_side::get_prompt(engine_, std::move(name), std::move(arguments), std::move(how)),
                      std::move(stop));
 }
 task<completion> client::complete_prompt(std::string name, std::string argument, std::string value,
                                          std::map<std::string, std::string> others, call_options how) {
     std::stop_token stop = how.stop;
     return on_engine(engine_,
-                     engine_->complete(true, std::move(name), std::move(argument), std::move(value), std::move(others),
-                                       std::move(how)),
+                     client_side::complete(engine_, true, std::move(name), std::move(argument), std::move(value),
+                                           std::move(others), std::move(how)),
                      std::move(stop));
 }
 task<completion> client::complete_resource(std::string uri_template, std::string argument, std::string value,
                                            std::map<std::string, std::string> others, call_options how) {
     std::stop_token stop = how.stop;
     return on_engine(engine_,
-                     engine_->complete(false, std::move(uri_template), std::move(argument), std::move(value),
-                                       std::move(others), std::move(how)),
+                     client_side::complete(engine_, false, std::move(uri_template), std::move(argument),
+                                           std::move(value), std::move(others), std::move(how)),
                      std::move(stop));
 }
 task<subscription> client::subscribe(subscription_request what, call_options how) {
     // A subscription may take several requests: `total` limits all of them together.
     wait_limits limit(how.stop, how.total);
-    return on_engine(engine_, engine_->subscribe(std::move(what), std::move(how)), std::move(limit));
+    return on_engine(engine_, client_side::subscribe(engine_, std::move(what), std::move(how)), std::move(limit));
 }
 task<void> client::ping(call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->ping(std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::ping(engine_, std::move(how)), std::move(stop));
 }
 task<void> client::set_log_level(log_level from, call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->set_log_level(from, std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::set_log_level(engine_, from, std::move(how)), std::move(stop));
 }
-void client::set_roots(std::vector<root> roots) { engine_->set_roots(std::move(roots)); }
+void client::set_roots(std::vector<root> roots) { client_side::set_roots(engine_, std::move(roots)); }
 task<json::value> client::request(std::string method, json::value params, call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_, engine_->request(std::move(method), std::move(params), std::move(how)), std::move(stop));
+    return on_engine(engine_, client_side::request(engine_, std::move(method), std::move(params), std::move(how)),
+                     std::move(stop));
 }
 task<request_round> client::request_once(std::string method, json::value params, round_answers answers,
                                          call_options how) {
     std::stop_token stop = how.stop;
-    return on_engine(engine_,
-                     engine_->request_once(std::move(method), std::move(params), std::move(answers), std::move(how)),
-                     std::move(stop));
+    return on_engine(
+        engine_,
+        client_side::request_once(engine_, std::move(method), std::move(params), std::move(answers), std::move(how)),
+        std::move(stop));
 }
 void client::notify(std::string method, json::value params) {
     engine_->on->post([e = engine_, method = std::move(method), params = std::move(params)] {
-        e->catch_and_log("sending a notification", [&] { e->notify(method, params); });
+        e->catch_and_log("sending a notification", [&] { e->sender.notify(method, params); });
     });
 }
 

@@ -1,7 +1,10 @@
 #include "client/client_session.hpp"
 
 #include "async/release_later.hpp"
-#include "client/engine.hpp"
+#include "async/timeout.hpp"
+#include "client/client_environment.hpp"
+#include "client/declared_capabilities.hpp"
+#include "client/shared_state.hpp"
 #include "client/subscription_state.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
@@ -32,14 +35,16 @@ bool wants(const subscription_request& r, const change& c) {
 
 }  // namespace
 
-client_session::client_session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via)
-    : engine_(std::move(owner)), link_(std::move(via)), ending_(*engine_->on) {}
+client_session::client_session(std::shared_ptr<session_user> user, const client_environment& environment,
+                               const shared_state& shared, std::unique_ptr<link> via)
+    : user_(std::move(user)), environment_(environment), shared_(shared), link_(std::move(via)),
+      ending_(*environment_.on) {}
 
 client_session::~client_session() { keep_alive_.end(); }
 
 void client_session::start() {
     self_ = shared_from_this();
-    peer_ = link_->open(engine_->on, engine_->options.limits, *this);
+    peer_ = link_->open(environment_.on, environment_.options.limits, *this);
 }
 
 void client_session::close() {
@@ -79,14 +84,15 @@ void client_session::refresh_meta() {
         meta_ += json::to_string(v);
     };
     add(protocol::meta_key::protocol_version, version_);
-    add(protocol::meta_key::client_info, protocol::encode_for(revision_, engine_->options.about));
-    add(protocol::meta_key::client_capabilities, protocol::encode_for(revision_, engine_->capabilities(true)));
-    if (auto level = engine_->wanted_level()) add(protocol::meta_key::log_level, name_of(*level));
+    add(protocol::meta_key::client_info, protocol::encode_for(revision_, environment_.options.about));
+    add(protocol::meta_key::client_capabilities,
+        protocol::encode_for(revision_, declared_capabilities(environment_.options, shared_, true)));
+    if (auto level = shared_.wanted_level()) add(protocol::meta_key::log_level, name_of(*level));
 }
 
 void client_session::watch_for_silence() {
-    keep_alive_.start(peer_, engine_->options.keep_alive, [this](rpc::peer& silent) {
-        engine_->log(log_level::warning, "keep-alive timeout: no message from the server");
+    keep_alive_.start(peer_, environment_.options.keep_alive, [this](rpc::peer& silent) {
+        environment_.log(log_level::warning, "keep-alive timeout: no message from the server");
         silent.fail("keep-alive timeout: no message from the server");
     });
 }
@@ -98,39 +104,38 @@ void client_session::on_request(rpc::peer&, rpc::serial id, std::string_view met
     auto request = peer_->open_request(id);
     auto work = [](std::shared_ptr<client_session> self, std::string name, json::value params,
                    std::stop_token token) -> task<std::string> {
-        json::value result =
-            co_await self->engine_->answer(*self, std::move(name), std::move(params), std::move(token));
+        json::value result = co_await self->user_->answer(*self, std::move(name), std::move(params), std::move(token));
         co_return json::to_string(result);
     };
     request->run(work(shared_from_this(), std::string(method), given ? *given : no_params, request->token()));
 }
 
 void client_session::on_notification(rpc::peer&, std::string_view method, const json::value* given) {
-    engine_->on_notification(*this, method, given ? *given : no_params);
+    user_->on_notification(*this, method, given ? *given : no_params);
 }
 
-void client_session::on_report(std::string_view text) { engine_->log(log_level::warning, text); }
+void client_session::on_report(std::string_view text) { environment_.log(log_level::warning, text); }
 
 void client_session::on_session_lost() {
     end_subscriptions("the session has expired on the server");
-    engine_->renew_session(shared_from_this());
+    user_->on_session_expired(shared_from_this());
 }
 
 // Reports everything as changed: an unnecessary reload is harmless, a missed change is not.
 void client_session::on_gap() {
-    engine_->log(log_level::info, "the server's event stream was interrupted; messages sent meanwhile are lost");
+    environment_.log(log_level::info, "the server's event stream was interrupted; messages sent meanwhile are lost");
     const json::value nothing;
     for (const char* list : {"tools", "prompts", "resources"}) {
         if (!capabilities[list]["listChanged"].if_bool().value_or(false)) continue;
-        engine_->on_notification(*this, "notifications/" + std::string(list) + "/list_changed", nothing);
+        user_->on_notification(*this, "notifications/" + std::string(list) + "/list_changed", nothing);
     }
     for (const auto& [uri, count] : std::map(subscribed_uris)) {
-        engine_->on_notification(*this, "notifications/resources/updated", json::object({{"uri", uri}}));
+        user_->on_notification(*this, "notifications/resources/updated", json::object({{"uri", uri}}));
     }
 }
 
 void client_session::on_silence(std::string_view why) {
-    engine_->log(log_level::warning, why);
+    environment_.log(log_level::warning, why);
     end_subscriptions(std::string(why));
 }
 
@@ -181,28 +186,37 @@ void client_session::end_subscriptions(const std::string& why) {
 // ---- the end ----
 
 void client_session::on_turn_end() noexcept {
-    if (peer_ && peer_->core().closing()) engine_->connection_lost(*this);
+    if (peer_ && peer_->core().closing()) user_->on_connection_lost(*this);
 }
 
 void client_session::on_closed(std::string_view cause, std::size_t) {
-    engine_->connection_lost(*this);
+    user_->on_connection_lost(*this);
     keep_alive_.end();
     gone_.request_stop();
     cause_ = cause;
     if (cause_.empty() && !closing_) cause_ = "the server closed the connection";
     auto wait = [](std::shared_ptr<client_session> self) -> task<void> { co_await self->link_->ended(); };
     detail::start(ending_, wait(shared_from_this()), [self = shared_from_this()](detail::outcome<void> o) {
-        if (o.index() == 0) self->engine_->log(log_level::warning, "waiting for the end of the connection failed");
+        if (o.index() == 0) self->environment_.log(log_level::warning, "waiting for the end of the connection failed");
         if (std::string more = self->link_->exit_description(); !more.empty()) {
             self->cause_ = self->closing_ ? more : self->cause_ + "; " + more;
         }
         self->end_subscriptions(self->cause_);
-        detail::release_later(*self->engine_->on, std::exchange(self->self_, nullptr));
+        detail::release_later(*self->environment_.on, std::exchange(self->self_, nullptr));
         // Pending calls fail before on_disconnected is called (D1).
         self->over.set();
-        self->engine_->session_ended(*self, self->closing_ ? std::string() : self->cause_);
+        self->user_->on_session_ended(*self, self->closing_ ? std::string() : self->cause_);
         self->end_reported.set();
     });
+}
+
+// A task of its own, so that the caller can stop waiting.
+task<void> end_of(session_ptr s) { co_await s->over; }
+
+task<std::string> describe_loss(session_ptr s, std::string said, duration patience) {
+    co_await async::completes_within(patience, end_of(s));
+    if (s->cause().empty()) co_return said;
+    co_return "connection closed: " + s->cause();
 }
 
 }  // namespace keel::client_side

@@ -3,6 +3,7 @@
 // One connection of a client: its protocol version, its subscriptions and its end.
 
 #include "client/link.hpp"
+#include "client/session_user.hpp"
 #include "protocol/revision.hpp"
 #include "rpc/keep_alive.hpp"
 
@@ -18,12 +19,10 @@
 #include <string>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::detail {
-class client_engine;
-}
-
 namespace keel::inline KEEL_ABI::client_side {
 
+class client_environment;
+class shared_state;
 class subscription_state;
 
 /// An open subscriptions/listen request (2026-07-28).
@@ -37,10 +36,12 @@ struct listen_request {
     std::exception_ptr failure;
 };
 
-/// Owned by the engine while it is the current session, by the tasks that use it, and by itself until it has closed.
+/// Owned by the connection_manager while it is the current session, by the tasks that use it, and by itself until it has closed.
 class client_session final : public std::enable_shared_from_this<client_session>, public link_user {
 public:
-    client_session(std::shared_ptr<detail::client_engine> owner, std::unique_ptr<link> via);
+    /// `user` keeps the client alive, which has the environment and the shared state.
+    client_session(std::shared_ptr<session_user> user, const client_environment& environment,
+                   const shared_state& shared, std::unique_ptr<link> via);
     ~client_session();
 
     void start();
@@ -104,7 +105,9 @@ private:
     void end_subscriptions(const std::string& why);
     void watch_for_silence();
 
-    const std::shared_ptr<detail::client_engine> engine_;
+    const std::shared_ptr<session_user> user_;
+    const client_environment& environment_;
+    const shared_state& shared_;
     std::unique_ptr<link> link_;
     std::shared_ptr<rpc::peer> peer_;
     std::shared_ptr<client_session> self_;  // until the session is over
@@ -118,5 +121,11 @@ private:
     std::string cause_;
     rpc::keep_alive keep_alive_;
 };
+
+/// A task that ends with the session.
+task<void> end_of(session_ptr s);
+/// The reason for the loss of a connection, or `said` if it is unknown. The exit status of a child process is known shortly after its
+/// pipe has closed, so this waits for it, at most `patience`.
+task<std::string> describe_loss(session_ptr s, std::string said, duration patience);
 
 }  // namespace keel::client_side

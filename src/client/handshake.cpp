@@ -1,15 +1,17 @@
-// Opens a connection: the version probe, and the handshake of revisions before 2026-07-28 (PROTOCOL 1.1).
+#include "client/handshake.hpp"
 
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
+#include "client/client_environment.hpp"
 #include "client/client_session.hpp"
-#include "client/engine.hpp"
+#include "client/declared_capabilities.hpp"
+#include "client/shared_state.hpp"
 #include "protocol/messages.hpp"
 #include "protocol/revisions.hpp"
 
 #include <algorithm>
 
-namespace keel::inline KEEL_ABI::detail {
+namespace keel::inline KEEL_ABI::client_side {
 
 namespace {
 
@@ -66,17 +68,17 @@ bool is_inconclusive(const keel::error& e) noexcept {
 /// Closes a session that the client does not adopt.
 class until_adopted {
 public:
-    explicit until_adopted(std::shared_ptr<client_side::client_session> s) noexcept : session_(std::move(s)) {}
+    explicit until_adopted(session_ptr s) noexcept : session_(std::move(s)) {}
     until_adopted(const until_adopted&) = delete;
     until_adopted& operator=(const until_adopted&) = delete;
     ~until_adopted() {
         if (session_) session_->close();
     }
-    void replace(std::shared_ptr<client_side::client_session> s) noexcept { session_ = std::move(s); }
+    void replace(session_ptr s) noexcept { session_ = std::move(s); }
     void release() noexcept { session_.reset(); }
 
 private:
-    std::shared_ptr<client_side::client_session> session_;
+    session_ptr session_;
 };
 
 implementation about_server(const json::value& result) {
@@ -89,50 +91,25 @@ implementation about_server(const json::value& result) {
     return about;
 }
 
+// All clients of this process share what is known about an HTTP origin. Other servers are probed each time, which is cheap.
+std::shared_ptr<era_memory> memory_for(const client_options& o, const connector& where) {
+    if (o.eras) return o.eras;
+    if (!where.is_http()) return std::make_shared<era_memory>();
+    static const std::shared_ptr<era_memory> of_all = std::make_shared<era_memory>();
+    return of_all;
+}
+
 }  // namespace
 
-task<client_engine::session_ptr> client_engine::start_session() {
-    client_side::link_settings how;
-    how.limits = options.limits;
-    how.on_stderr = [weak = weak_from_this()](std::string_view text) {
-        auto self = weak.lock();
-        if (!self || !self->options.on_stderr) return;
-        self->catch_and_log("the on_stderr callback", [&] { self->options.on_stderr(text); });
-    };
-    how.report = [weak = weak_from_this()](std::string_view text) {
-        if (auto self = weak.lock()) self->log(log_level::warning, text);
-    };
-    std::unique_ptr<client_side::link> via;
-    try {
-        via = co_await where->connect(on, std::move(how));
-    } catch (const std::system_error& e) {
-        throw keel::error(error_kind::unavailable, e.what());
-    }
-    auto s = std::make_shared<client_session>(shared_from_this(), std::move(via));
-    session_begun(s);
-    s->start();
-    co_return s;
-}
+handshake::handshake(const client_environment& environment, shared_state& shared)
+    : environment_(environment), shared_(shared), eras_(memory_for(environment.options, *environment.where)) {}
 
-task<client_engine::session_ptr> client_engine::open() {
-    auto self = shared_from_this();
-    session_ptr tried;
-    std::optional<std::string> loss;
-    try {
-        co_return co_await open(tried);
-    } catch (const keel::error& e) {
-        if (e.kind() != error_kind::closed || !tried) throw;
-        loss = e.what();
-    }
-    std::string why = co_await describe_loss(tried, std::move(*loss));
-    throw keel::error(error_kind::closed, why);
-}
-
-task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
-    const std::string who = where->identity();
+task<session_ptr> handshake::open(const session_starter& start, session_ptr& s) {
+    const client_options& options = environment_.options;
+    const std::string who = environment_.where->identity();
     const bool automatic = options.mode == protocol_mode::automatic;
     bool ask_first = options.mode == protocol_mode::modern || (automatic && eras_->is_modern(who).value_or(true));
-    s = co_await start_session();
+    s = co_await start();
     until_adopted guard(s);
     for (bool probed_again = false;; probed_again = true) {
         if (ask_first) {
@@ -148,13 +125,13 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
                                   "protocol mode excludes them");
             }
             if (!s->open()) {  // some servers exit on an unknown request
-                s = co_await start_session();
+                s = co_await start();
                 guard.replace(s);
             }
         }
         std::exception_ptr failure;
         try {
-            co_await handshake_with_fallback(s);
+            co_await initialize_with_fallback(s);
         } catch (const keel::error& e) {
             bool modern_after_all = e.code() == error_code::unsupported_protocol_version;
             // The remembered era is outdated, or the probe timed out. An unreachable or failing server says nothing about its
@@ -167,20 +144,21 @@ task<client_engine::session_ptr> client_engine::open(session_ptr& s) {
         }
         if (!failure) {
             eras_->remember(who, false);
-            async::start_task(*on, restore_level(s), [](outcome<void>) {});  // runs in the background
+            restore_level(s);
             guard.release();
             co_return s;
         }
         eras_->forget(who);
         ask_first = true;
         if (!s->open()) {
-            s = co_await start_session();
+            s = co_await start();
             guard.replace(s);
         }
     }
 }
 
-task<client_engine::verdict> client_engine::probe(session_ptr s) {
+task<handshake::verdict> handshake::probe(session_ptr s) {
+    const client_options& options = environment_.options;
     const bool http = s->via().is_http();
     std::string version(options.version.empty() ? protocol::name_of(protocol::latest) : options.version);
     for (bool corrected = false;; corrected = true) {
@@ -235,7 +213,7 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
         if (!decode(result, said, why)) {
             std::string problem = "invalid server/discover result: " + why.message();
             if (options.mode != protocol_mode::automatic) throw keel::error(error_kind::bad_message, problem);
-            log(log_level::info, problem);
+            environment_.log(log_level::info, problem);
             co_return verdict::legacy;
         }
         bool spoken = std::find(said.supported_versions.begin(), said.supported_versions.end(), version) !=
@@ -258,15 +236,15 @@ task<client_engine::verdict> client_engine::probe(session_ptr s) {
         facts.capabilities = result["capabilities"];
         facts.instructions = said.instructions;
         s->capabilities = facts.capabilities;
-        set_facts(std::move(facts));
+        shared_.set_facts(std::move(facts));
         co_return verdict::modern;
     }
 }
 
-task<void> client_engine::handshake_with_fallback(session_ptr s) {
+task<void> handshake::initialize_with_fallback(session_ptr s) {
     std::exception_ptr refused;
     try {
-        co_await handshake(s);
+        co_await initialize(s);
     } catch (const keel::error& e) {
         int status = e.http_status();
         bool modern = e.code() == error_code::header_mismatch || e.code() == error_code::missing_client_capability ||
@@ -277,14 +255,15 @@ task<void> client_engine::handshake_with_fallback(session_ptr s) {
     if (!refused) co_return;
     bool found = co_await s->via().fall_back_to_old_transport();
     if (!found) std::rethrow_exception(refused);
-    co_await handshake(s);
+    co_await initialize(s);
 }
 
-task<void> client_engine::handshake(session_ptr s) {
+task<void> handshake::initialize(session_ptr s) {
+    const client_options& options = environment_.options;
     s->speak_legacy({});
     protocol::initialize_params params;
     params.protocol_version = options.version.empty() ? protocol::name_of(protocol::latest_legacy) : options.version;
-    params.capabilities = capabilities(false);
+    params.capabilities = declared_capabilities(options, shared_, false);
     params.client_info = options.about;
     s->declared_roots = params.capabilities.roots.has_value();
     json::value given = protocol::encode_for(protocol::latest_legacy, params);
@@ -312,44 +291,26 @@ task<void> client_engine::handshake(session_ptr s) {
     facts.capabilities = result["capabilities"];
     facts.instructions = std::move(said.instructions);
     s->capabilities = facts.capabilities;
-    set_facts(std::move(facts));
+    shared_.set_facts(std::move(facts));
     // The notification stream should be open before the first call can cause notifications.
     co_await async::completes_within(time_to_listen, s->via().listening());
 }
 
-// Sets the log level again in each new session.
-task<void> client_engine::restore_level(session_ptr s) {
-    auto self = shared_from_this();
-    auto level = wanted_level();
+void handshake::restore_level(session_ptr s) {
+    async::start_task(*environment_.on, send_level(std::move(s)),
+                      [held = environment_.shared_from_this()](detail::outcome<void>) {});
+}
+
+task<void> handshake::send_level(session_ptr s) {
+    auto level = shared_.wanted_level();
     if (!level || s->modern() || s->capabilities["logging"].is_null()) co_return;
     json::value wanted = json::object({{"level", name_of(*level)}});
     rpc::peer::call_options_with_progress how;
     try {
         co_await rpc::peer::ask(s->shared_peer(), nullptr, "logging/setLevel", std::move(wanted), how);
     } catch (const keel::error& e) {
-        log(log_level::warning, std::string("the server rejected the log level: ") + e.what());
+        environment_.log(log_level::warning, std::string("the server rejected the log level: ") + e.what());
     }
 }
 
-// HTTP, revisions before 2026-07-28: the HTTP session has expired (D18).
-void client_engine::renew_session(session_ptr which) {
-    async::start_task(*on, handshake(which), [self = shared_from_this(), which](outcome<void> o) {
-        bool worked = o.index() == 1;
-        if (!worked) {
-            try {
-                std::rethrow_exception(std::get<0>(o));
-            } catch (const std::exception& e) {
-                self->log(log_level::error, std::string("could not open a new session: ") + e.what());
-            }
-        }
-        self->cache.clear();
-        if (worked) self->tools.clear();
-        which->via().session_renewed(worked);
-        if (worked) async::start_task(*self->on, self->restore_level(which), [](outcome<void>) {});
-        if (worked && self->options.on_session_renewed) {
-            self->catch_and_log("the on_session_renewed callback", [&] { self->options.on_session_renewed(); });
-        }
-    });
-}
-
-}  // namespace keel::detail
+}  // namespace keel::client_side

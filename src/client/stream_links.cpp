@@ -1,7 +1,6 @@
 // Links over byte streams: child processes, sockets, and a server in this process.
 
 #include "async/timeout.hpp"
-#include "client/engine.hpp"
 #include "client/link.hpp"
 #include "rpc/connection_io.hpp"
 
@@ -146,6 +145,7 @@ public:
             text += " in";
             add(what_.directory);
         }
+        if (what_.inherit_environment) text += " with all variables";
         if (what_.environment.empty()) return text;
         std::uint64_t sum = 14695981039346656037u;  // FNV-1a: stable across runs
         auto mix = [&](std::string_view part) {

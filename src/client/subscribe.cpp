@@ -1,4 +1,4 @@
-// Subscriptions: one listen request each in 2026-07-28, one subscribe request per resource before.
+#include "client/subscribe.hpp"
 
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
@@ -6,12 +6,9 @@
 #include "client/engine.hpp"
 #include "client/subscription_state.hpp"
 
-namespace keel::inline KEEL_ABI::detail {
+namespace keel::inline KEEL_ABI::client_side {
 
 namespace {
-
-using client_side::listen_request;
-using client_side::subscription_state;
 
 constexpr std::size_t most_subscriptions = 1024;  // of one connection
 
@@ -29,14 +26,14 @@ std::string filter_of(const subscription_request& what) {
 }
 
 /// The listen request. It runs as long as the subscription, and its outcome ends the subscription.
-task<void> run_listen(std::shared_ptr<client_side::client_session> s, std::shared_ptr<listen_request> l,
-                      std::string members, std::string meta, std::vector<std::pair<std::string, std::string>> headers) {
+task<void> run_listen(session_ptr s, std::shared_ptr<listen_request> l, std::string members, std::string meta,
+                      std::vector<std::pair<std::string, std::string>> headers) {
     rpc::peer::call_options_with_progress how;
     how.idle = duration::max();
     how.total = duration::max();
     how.want_progress = false;
     how.peer_may_end = true;
-    if (!headers.empty()) how.headers = &headers;
+    if (!headers.empty()) how.attributes = &headers;
     how.on_sent = [l](rpc::serial call) { l->call = call; };
     try {
         rpc::call_params params{members, meta};
@@ -65,49 +62,35 @@ task<void> run_listen(std::shared_ptr<client_side::client_session> s, std::share
 
 task<void> await_answer(std::shared_ptr<listen_request> l) { co_await l->answered; }
 
-}  // namespace
+// ---- 2026-07-28 ----
 
-task<subscription> client_engine::subscribe(subscription_request what, call_options how) {
-    auto self = shared_from_this();
-    if (!what.tools && !what.prompts && !what.resources && what.uris.empty()) {
-        throw std::invalid_argument("keel: empty subscription request: set tools, prompts, resources or uris");
-    }
-    for (const std::string& each : what.uris) {
-        if (!json::is_utf8(each)) throw std::invalid_argument("keel: invalid resource URI: not UTF-8");
-    }
-    session_ptr s = co_await ready();
-    if (s->listens.size() + s->subscribers.size() >= most_subscriptions) {
-        throw keel::error(error_kind::unavailable, "too many subscriptions on one connection (at most 1024)");
-    }
-    if (s->modern()) co_return co_await listen(std::move(s), std::move(what), std::move(how));
-    co_return co_await subscribe_each(std::move(s), std::move(what), std::move(how));
-}
-
-task<subscription> client_engine::listen(session_ptr s, subscription_request what, call_options how) {
+/// `environment` must outlive the task.
+task<subscription> listen(const client_environment& environment, session_ptr s, subscription_request what,
+                          call_options how) {
     std::string filter = filter_of(what);
     std::string meta = s->meta();
     append_meta(meta, how.meta);
-    auto l = std::make_shared<listen_request>(*on);
+    auto l = std::make_shared<listen_request>(*environment.on);
     l->state = std::make_shared<subscription_state>();
     s->listens.push_back(l);
     std::weak_ptr<listen_request> weak = l;
     // The user may drop the subscription on any thread.
-    l->state->set_on_stop([weak, home = on] {
+    l->state->set_on_stop([weak, home = environment.on] {
         home->post([weak] {
             if (auto held = weak.lock()) held->line.stop();
         });
     });
-    start(l->line, run_listen(s, l, std::move(filter), std::move(meta), std::move(how.headers)),
-          [s, l](outcome<void> o) {
-              if (o.index() == 0) {  // for example out of memory
-                  if (!l->acknowledged) l->failure = std::get<0>(o);
-                  l->state->finish(subscription_end::lost, "the subscription failed");
-              }
-              s->listens.remove(l);
-              l->answered.set();
-          });
+    detail::start(l->line, run_listen(s, l, std::move(filter), std::move(meta), std::move(how.headers)),
+                  [s, l](detail::outcome<void> o) {
+                      if (o.index() == 0) {  // for example out of memory
+                          if (!l->acknowledged) l->failure = std::get<0>(o);
+                          l->state->finish(subscription_end::lost, "the subscription failed");
+                      }
+                      s->listens.remove(l);
+                      l->answered.set();
+                  });
     subscription made(l->state);  // an exception from here on ends the subscription
-    const duration bound = how.idle == duration::zero() ? options.limits.request_idle : how.idle;
+    const duration bound = how.idle == duration::zero() ? environment.options.limits.request_idle : how.idle;
     bool answered = co_await async::completes_within(bound, await_answer(l));
     if (l->failure) std::rethrow_exception(l->failure);
     if (!answered) {
@@ -118,57 +101,21 @@ task<subscription> client_engine::listen(session_ptr s, subscription_request wha
 
 // ---- before 2026-07-28 ----
 
-task<subscription> client_engine::subscribe_each(session_ptr s, subscription_request what, call_options how) {
-    auto has = [&](const char* feature, const char* part) {
-        return s->capabilities[feature][part].if_bool().value_or(false);
-    };
-    subscription_request agreed;
-    agreed.tools = what.tools && has("tools", "listChanged");
-    agreed.prompts = what.prompts && has("prompts", "listChanged");
-    agreed.resources = what.resources && has("resources", "listChanged");
-    if (has("resources", "subscribe")) agreed.uris = what.uris;
-
-    auto state = std::make_shared<subscription_state>();
-    state->set_agreed(agreed);
-    client_side::client_session::legacy_subscriber entry;
-    entry.state = state;
-    entry.wants = agreed;
-    s->subscribers.push_back(std::move(entry));
-    for (const std::string& uri : agreed.uris) ++s->subscribed_uris[uri];
-    std::weak_ptr<client_engine> engine = weak_from_this();
-    std::weak_ptr<client_session> weak = s;
-    state->set_on_stop([engine, weak, home = on, raw = state.get()] {
-        home->post([engine, weak, raw] {
-            auto self = engine.lock();
-            auto held = weak.lock();
-            if (self && held) self->drop_subscriber(held, raw);
-        });
-    });
-    subscription made(state);  // an exception from here on unsubscribes
-    for (const std::string& uri : agreed.uris) {
-        if (s->granted_uris.contains(uri)) continue;
-        outgoing_call subscribe;
-        subscribe.method = "resources/subscribe";
-        subscribe.members = R"("uri":)" + json::to_string(uri);
-        subscribe.how = how;
-        // Until the server has rejected it, the subscription may exist, even if this task is cancelled before the response.
-        s->asked_uris.insert(uri);
-        auto answered = [&] {
-            if (auto asked = s->asked_uris.find(uri); asked != s->asked_uris.end()) s->asked_uris.erase(asked);
-        };
+task<void> unsubscribe(engine_ptr client, session_ptr s, std::vector<std::string> uris) {
+    for (const std::string& uri : uris) {
+        if (s->subscribed_uris.contains(uri)) continue;  // subscribed again meanwhile
+        outgoing_request what;
+        what.method = "resources/unsubscribe";
+        what.members = R"("uri":)" + json::to_string(uri);
         try {
-            co_await ask(s, subscribe);
+            co_await client->sender.send(s, what);
         } catch (const keel::error& e) {
-            if (e.kind() == error_kind::rejected || e.kind() == error_kind::unavailable) answered();
-            throw;
+            client->log(log_level::info, std::string("could not unsubscribe: ") + e.what());
         }
-        answered();
-        if (s->subscribed_uris.contains(uri)) s->granted_uris.insert(uri);
     }
-    co_return made;
 }
 
-void client_engine::drop_subscriber(session_ptr s, const subscription_state* which) {
+void drop_subscriber(engine_ptr client, session_ptr s, const subscription_state* which) {
     std::vector<std::string> unwanted;
     for (auto at = s->subscribers.begin(); at != s->subscribers.end(); ++at) {
         if (at->state.get() != which) continue;
@@ -184,22 +131,78 @@ void client_engine::drop_subscriber(session_ptr s, const subscription_state* whi
         break;
     }
     if (unwanted.empty() || !s->open()) return;
-    async::start_task(*on, unsubscribe(s, std::move(unwanted)), [](outcome<void>) {});
+    loop& on = *client->on;
+    async::start_task(on, unsubscribe(std::move(client), std::move(s), std::move(unwanted)),
+                      [](detail::outcome<void>) {});
 }
 
-task<void> client_engine::unsubscribe(session_ptr s, std::vector<std::string> uris) {
-    auto self = shared_from_this();
-    for (const std::string& uri : uris) {
-        if (s->subscribed_uris.contains(uri)) continue;  // subscribed again meanwhile
-        outgoing_call what;
-        what.method = "resources/unsubscribe";
-        what.members = R"("uri":)" + json::to_string(uri);
+/// `client` must outlive the task.
+task<subscription> subscribe_each(const engine_ptr& client, session_ptr s, subscription_request what,
+                                  call_options how) {
+    auto has = [&](const char* feature, const char* part) {
+        return s->capabilities[feature][part].if_bool().value_or(false);
+    };
+    subscription_request agreed;
+    agreed.tools = what.tools && has("tools", "listChanged");
+    agreed.prompts = what.prompts && has("prompts", "listChanged");
+    agreed.resources = what.resources && has("resources", "listChanged");
+    if (has("resources", "subscribe")) agreed.uris = what.uris;
+
+    auto state = std::make_shared<subscription_state>();
+    state->set_agreed(agreed);
+    client_session::legacy_subscriber entry;
+    entry.state = state;
+    entry.wants = agreed;
+    s->subscribers.push_back(std::move(entry));
+    for (const std::string& uri : agreed.uris) ++s->subscribed_uris[uri];
+    std::weak_ptr<detail::client_engine> engine = client;
+    std::weak_ptr<client_session> weak = s;
+    state->set_on_stop([engine, weak, home = client->on, raw = state.get()] {
+        home->post([engine, weak, raw] {
+            auto held = engine.lock();
+            auto session = weak.lock();
+            if (held && session) drop_subscriber(std::move(held), std::move(session), raw);
+        });
+    });
+    subscription made(state);  // an exception from here on unsubscribes
+    for (const std::string& uri : agreed.uris) {
+        if (s->granted_uris.contains(uri)) continue;
+        outgoing_request subscribe;
+        subscribe.method = "resources/subscribe";
+        subscribe.members = R"("uri":)" + json::to_string(uri);
+        subscribe.how = how;
+        // Until the server has rejected it, the subscription may exist, even if this task is cancelled before the response.
+        s->asked_uris.insert(uri);
+        auto answered = [&] {
+            if (auto asked = s->asked_uris.find(uri); asked != s->asked_uris.end()) s->asked_uris.erase(asked);
+        };
         try {
-            co_await ask(s, what);
+            co_await client->sender.send(s, subscribe);
         } catch (const keel::error& e) {
-            log(log_level::info, std::string("could not unsubscribe: ") + e.what());
+            if (e.kind() == error_kind::rejected || e.kind() == error_kind::unavailable) answered();
+            throw;
         }
+        answered();
+        if (s->subscribed_uris.contains(uri)) s->granted_uris.insert(uri);
     }
+    co_return made;
 }
 
-}  // namespace keel::detail
+}  // namespace
+
+task<subscription> subscribe(engine_ptr client, subscription_request what, call_options how) {
+    if (!what.tools && !what.prompts && !what.resources && what.uris.empty()) {
+        throw std::invalid_argument("keel: empty subscription request: set tools, prompts, resources or uris");
+    }
+    for (const std::string& each : what.uris) {
+        if (!json::is_utf8(each)) throw std::invalid_argument("keel: invalid resource URI: not UTF-8");
+    }
+    session_ptr s = co_await client->connections.ready();
+    if (s->listens.size() + s->subscribers.size() >= most_subscriptions) {
+        throw keel::error(error_kind::unavailable, "too many subscriptions on one connection (at most 1024)");
+    }
+    if (s->modern()) co_return co_await listen(*client, std::move(s), std::move(what), std::move(how));
+    co_return co_await subscribe_each(client, std::move(s), std::move(what), std::move(how));
+}
+
+}  // namespace keel::client_side

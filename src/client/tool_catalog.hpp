@@ -46,7 +46,7 @@ public:
 
     /// Validates a result against the tool's output schema (TOOL-10). Returns the error message, or nullopt if the result is valid,
     /// has `is_error`, or the tool has no output schema. Must not be used for revisions before 2025-06-18.
-    /// An unusable schema (unknown dialect, external references, too large) is reported once; results are then not validated.
+    /// An unusable schema (unsupported dialect, external references, too large) is reported once; results are then not validated.
     std::optional<std::string> check(std::string_view name, const tool_result& result, const reporter& report = {});
 
     void clear() noexcept {

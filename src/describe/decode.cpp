@@ -1,7 +1,8 @@
 // JSON to described values.
 //
 // The path is not tracked while values are valid. If a value is invalid, the innermost function sets the reason, and
-// each caller prepends its own step to the path.
+// each caller prepends its own step to the path. Decoding stops at the first error; a second run, which collects all
+// errors, continues with the next element or member.
 
 #include <keel/describe.hpp>
 
@@ -22,6 +23,10 @@ namespace {
 /// The error, if any, and the work spent on alternatives of variants. With nested variants a peer could make each level
 /// be decoded again for each level above it, so repeated decoding is limited in proportion to the size of the input.
 struct progress : decode_error {
+    std::vector<decode_error>* all = nullptr;  // if set, errors are collected there instead of in *this
+    static constexpr std::size_t most = 20;
+    std::size_t collected() const noexcept { return all != nullptr ? all->size() : 0; }
+
     unsigned retries = 0;  // second and further alternatives that are being tried
     std::uint64_t spare = 1'000'000;
 
@@ -59,15 +64,45 @@ bool is_word(std::string_view key) noexcept {
     return true;
 }
 
-void step_into(decode_error& e, std::string_view key) {
-    e.path.insert(0, is_word(key) ? '.' + std::string(key) : '[' + shown(key) + ']');
+/// Prepends a step to the path of the error, or of the errors that were collected since there were `mark`.
+void prepend(progress& e, std::size_t mark, std::string_view step) {
+    if (e.all == nullptr) e.path.insert(0, step);
+    for (std::size_t i = mark; i < e.collected(); ++i) (*e.all)[i].path.insert(0, step);
 }
 
-void step_into(decode_error& e, std::size_t index) { e.path.insert(0, '[' + std::to_string(index) + ']'); }
+void step_into(progress& e, std::size_t mark, std::string_view key) {
+    prepend(e, mark, is_word(key) ? '.' + std::string(key) : '[' + shown(key) + ']');
+}
 
-bool fail(decode_error& e, std::string text) {
+void step_into(progress& e, std::size_t mark, std::size_t index) {
+    prepend(e, mark, '[' + std::to_string(index) + ']');
+}
+
+/// A part of a container is invalid. Returns true if decoding goes on. `mark` is the number of errors that were collected
+/// before this part; it is updated. (Valid parts add none, so a container needs one mark.)
+template <class Step>
+bool failed_in(progress& e, std::size_t& mark, const Step& step, bool& good) {
+    good = false;
+    step_into(e, mark, step);
+    mark = e.collected();
+    return e.all != nullptr && mark < progress::most;
+}
+
+bool fail(progress& e, std::string text) {
+    if (e.all != nullptr) {
+        e.all->push_back({{}, std::move(text)});
+        return false;
+    }
     e.path.clear();
     e.text = std::move(text);
+    return false;
+}
+
+/// An error in a member.
+bool fail_in(progress& e, std::string_view key, std::string text) {
+    const std::size_t mark = e.collected();
+    fail(e, std::move(text));
+    step_into(e, mark, key);
     return false;
 }
 
@@ -83,6 +118,7 @@ std::string words_for(const type_table& t) {
         case shape::nullable: return words_for(*t.element) + " or null";
         case shape::list:
         case shape::bits:
+        case shape::set:
         case shape::array: return "array";
         case shape::map:
         case shape::object: return "object";
@@ -102,11 +138,11 @@ std::string words_for(const type_table& t) {
     return {};
 }
 
-bool wrong_kind(decode_error& e, const type_table& t, const json::value& found) {
+bool wrong_kind(progress& e, const type_table& t, const json::value& found) {
     return fail(e, "expected " + words_for(t) + ", found " + std::string(json::name_of(found.type())));
 }
 
-bool out_of_range(decode_error& e, const type_table& t, const json::value& found) {
+bool out_of_range(progress& e, const type_table& t, const json::value& found) {
     std::string text = "expected integer from " + std::to_string(smallest(t)) + " to " + std::to_string(largest(t));
     return fail(e, text + ", found " + json::to_string(found));
 }
@@ -176,30 +212,27 @@ bool decode_enum(const type_table& t, const json::value& v, void* into, progress
 bool decode_list(const type_table& t, const json::value& v, void* into, progress& e) {
     if (!v.is_array()) return wrong_kind(e, t, v);
     const auto items = v.items();
+    std::size_t mark = e.collected();
+    bool good = true;
     t.list->start(into, items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-        if (!decode_any(*t.element, items[i], t.list->append(into), e)) {
-            step_into(e, i);
-            return false;
-        }
+        if (!decode_any(*t.element, items[i], t.list->append(into), e) && !failed_in(e, mark, i, good)) return false;
     }
-    return true;
+    return good;
 }
 
 bool decode_bits(const type_table& t, const json::value& v, void* into, progress& e) {
     if (!v.is_array()) return wrong_kind(e, t, v);
     const auto items = v.items();
+    std::size_t mark = e.collected();
+    bool good = true;
     t.bits->resize(into, items.size());
     for (std::size_t i = 0; i < items.size(); ++i) {
-        const auto bit = items[i].if_bool();
-        if (!bit) {
-            wrong_kind(e, *t.element, items[i]);
-            step_into(e, i);
-            return false;
-        }
-        t.bits->assign(into, i, *bit);
+        bool bit = false;
+        if (!decode_any(*t.element, items[i], &bit, e) && !failed_in(e, mark, i, good)) return false;
+        t.bits->assign(into, i, bit);
     }
-    return true;
+    return good;
 }
 
 bool decode_array(const type_table& t, const json::value& v, void* into, progress& e) {
@@ -209,25 +242,51 @@ bool decode_array(const type_table& t, const json::value& v, void* into, progres
         return fail(e, "expected " + std::to_string(t.count) + (t.count == 1 ? " item" : " items") + ", found " +
                            std::to_string(items.size()));
     }
+    std::size_t mark = e.collected();
+    bool good = true;
     for (std::size_t i = 0; i < items.size(); ++i) {
-        if (!decode_any(*t.element, items[i], static_cast<char*>(into) + i * t.element->size, e)) {
-            step_into(e, i);
-            return false;
-        }
+        void* element = static_cast<char*>(into) + i * t.element->size;
+        if (!decode_any(*t.element, items[i], element, e) && !failed_in(e, mark, i, good)) return false;
     }
-    return true;
+    return good;
+}
+
+bool decode_set(const type_table& t, const json::value& v, void* into, progress& e) {
+    if (!v.is_array()) return wrong_kind(e, t, v);
+    struct state {
+        const type_table& element;
+        const json::value* from;
+        progress& e;
+    } s{.element = *t.element, .from = nullptr, .e = e};
+    const auto fill = [](void* context, void* element) {
+        const state& now = *static_cast<state*>(context);
+        return decode_any(now.element, *now.from, element, now.e);
+    };
+    t.set->clear(into);
+    const auto items = v.items();
+    std::size_t mark = e.collected();
+    bool good = true;
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        s.from = &items[i];
+        const auto outcome = t.set->insert(into, &s, fill);
+        if (outcome == set_ops::outcome::added) continue;
+        if (outcome == set_ops::outcome::duplicate) fail(e, "expected unique items");
+        if (!failed_in(e, mark, i, good)) return false;
+    }
+    return good;
 }
 
 bool decode_map(const type_table& t, const json::value& v, void* into, progress& e) {
     if (!v.is_object()) return wrong_kind(e, t, v);
     t.map->clear(into);
+    std::size_t mark = e.collected();
+    bool good = true;
     for (const json::member& m : v.members()) {
-        if (!decode_any(*t.element, m.content, t.map->insert(into, m.key()), e)) {
-            step_into(e, m.key());
+        if (!decode_any(*t.element, m.content, t.map->insert(into, m.key()), e) && !failed_in(e, mark, m.key(), good)) {
             return false;
         }
     }
-    return true;
+    return good;
 }
 
 bool has_tag(const type_table& t) noexcept { return t.kind == shape::object && !t.fields().tag.empty(); }
@@ -248,6 +307,7 @@ bool may_be(const type_table& t, const json::value& v) noexcept {
         case shape::nullable: return v.is_null() || may_be(*t.element, v);
         case shape::list:
         case shape::bits:
+        case shape::set:
         case shape::array: return v.is_array();
         case shape::map: return v.is_object();
         case shape::object: return v.is_object() && (!has_tag(t) || has_this_tag(t.fields(), v));
@@ -275,11 +335,11 @@ bool no_alternative(const type_table& t, const json::value& v, progress& e) {
     }
     if (tag.empty()) return wrong_kind(e, t, v);
     const json::value* found = v.find(tag);
-    if (found == nullptr) fail(e, "required");
-    else if (const auto text = found->if_string()) fail(e, "expected one of " + names + ", found " + shown(*text));
-    else fail(e, "expected string, found " + std::string(json::name_of(found->type())));
-    step_into(e, tag);
-    return false;
+    if (found == nullptr) return fail_in(e, tag, "required");
+    if (const auto text = found->if_string()) {
+        return fail_in(e, tag, "expected one of " + names + ", found " + shown(*text));
+    }
+    return fail_in(e, tag, "expected string, found " + std::string(json::name_of(found->type())));
 }
 
 /// The first alternative that matches is used. If only one has the right JSON type, its error is reported. An object
@@ -289,17 +349,27 @@ bool decode_variant(const type_table& t, const json::value& v, void* into, progr
     for (std::size_t i = 0; v.is_object() && i < t.count; ++i) {
         if (has_tag(*t.alternatives[i]) && has_this_tag(t.alternatives[i]->fields(), v)) tagged = true;
     }
+    std::size_t candidates = 0;
+    for (std::size_t i = 0; e.all != nullptr && i < t.count; ++i) {
+        candidates += may_be(*t.alternatives[i], v) && (!tagged || has_tag(*t.alternatives[i])) ? 1 : 0;
+    }
+    // Errors of several alternatives are summarized in one.
+    std::vector<decode_error>* const collected = e.all;
+    if (candidates > 1) e.all = nullptr;
     std::size_t tried = 0;
     std::string all;
+    bool fits = false;
     for (std::size_t i = 0; i < t.count; ++i) {
         if (!may_be(*t.alternatives[i], v) || (tagged && !has_tag(*t.alternatives[i]))) continue;
         if (tried != 0) ++e.retries;
-        const bool fits = decode_any(*t.alternatives[i], v, t.variant->emplace(into, i), e);
+        fits = decode_any(*t.alternatives[i], v, t.variant->emplace(into, i), e);
         if (tried != 0) --e.retries;
-        if (fits) return true;
+        if (fits) break;
         if (tried++ != 0) all += "; ";
         all += shortened(e.message(), 200);  // otherwise the text would double at each level of nested variants
     }
+    e.all = collected;
+    if (fits) return true;
     if (tried == 0) return no_alternative(t, v, e);
     return tried == 1 ? false : fail(e, "matches no alternative (" + all + ")");
 }
@@ -308,6 +378,10 @@ bool decode_self(const type_table& t, const json::value& v, void* into, progress
     if (t.self->decode(v, into, e)) return true;
     // The error is relative to the value: append its path to ours.
     if (!e.path.empty() && e.path[0] != '[' && e.path[0] != '.') e.path.insert(0, 1, '.');
+    if (e.all != nullptr) {
+        e.all->push_back(std::move(static_cast<decode_error&>(e)));
+        static_cast<decode_error&>(e) = {};
+    }
     return false;
 }
 
@@ -316,27 +390,24 @@ bool decode_one(const field& f, const json::value& v, void* member, progress& e)
     return decode_any(*f.type->element, v, f.type->list->append(member), e);
 }
 
+/// The path of the error does not contain the field yet.
 bool decode_field(const field& f, const json::value& v, void* object, progress& e) {
     const bool one = f.notes.one_or_many && !v.is_array();
-    if (one ? decode_one(f, v, f.reach(object), e) : decode_any(*f.type, v, f.reach(object), e)) [[likely]] {
-        if (!f.notes.limited) [[likely]]
-            return true;
-        std::string why;
-        if (within_limits(f.notes, v, why)) return true;
-        fail(e, std::move(why));
-    }
-    step_into(e, f.wire);
-    return false;
+    if (!(one ? decode_one(f, v, f.reach(object), e) : decode_any(*f.type, v, f.reach(object), e))) [[unlikely]]
+        return false;
+    if (!f.notes.limited) [[likely]]
+        return true;
+    std::string why;
+    return within_limits(f.notes, v, why) || fail(e, std::move(why));
 }
 
 bool wrong_tag(const struct_table& table, const json::value& v, progress& e) {
     const json::value* found = v.find(table.tag);
-    if (found == nullptr) fail(e, "required");
-    else if (const auto text = found->if_string())
-        fail(e, "expected " + shown(table.tag_value) + ", found " + shown(*text));
-    else fail(e, "expected string, found " + std::string(json::name_of(found->type())));
-    step_into(e, table.tag);
-    return false;
+    if (found == nullptr) return fail_in(e, table.tag, "required");
+    if (const auto text = found->if_string()) {
+        return fail_in(e, table.tag, "expected " + shown(table.tag_value) + ", found " + shown(*text));
+    }
+    return fail_in(e, table.tag, "expected string, found " + std::string(json::name_of(found->type())));
 }
 
 bool decode_object(const struct_table& table, const type_table& t, const json::value& v, void* into, progress& e) {
@@ -347,6 +418,8 @@ bool decode_object(const struct_table& table, const type_table& t, const json::v
         rest = static_cast<json::value*>(table.rest->reach(into));
         *rest = nullptr;
     }
+    std::size_t mark = e.collected();
+    bool good = true;
     std::uint64_t seen = 0;
     std::size_t next = 0;  // members usually arrive in the order of the fields
     for (const json::member& m : v.members()) {
@@ -357,7 +430,7 @@ bool decode_object(const struct_table& table, const type_table& t, const json::v
             if (++next == table.count) next = 0;
             if (table.fields[i].wire != key || table.fields[i].notes.rest) continue;
             seen |= std::uint64_t{1} << i;
-            if (!decode_field(table.fields[i], m.content, into, e)) return false;
+            if (!decode_field(table.fields[i], m.content, into, e) && !failed_in(e, mark, key, good)) return false;
             break;
         }
         if (rest != nullptr && tried == table.count && (table.tag.empty() || key != table.tag)) {
@@ -365,11 +438,11 @@ bool decode_object(const struct_table& table, const type_table& t, const json::v
             rest->append(key, m.content);  // keys of an object are unique
         }
     }
-    const std::uint64_t missing = table.required & ~seen;
-    if (missing == 0) return true;
-    fail(e, "required");
-    step_into(e, table.fields[std::countr_zero(missing)].wire);
-    return false;
+    for (std::uint64_t missing = table.required & ~seen; missing != 0; missing &= missing - 1) {
+        fail(e, "required");
+        if (!failed_in(e, mark, table.fields[std::countr_zero(missing)].wire, good)) return false;
+    }
+    return good;
 }
 
 bool decode_any(const type_table& t, const json::value& v, void* into, progress& e) {
@@ -402,6 +475,7 @@ bool decode_any(const type_table& t, const json::value& v, void* into, progress&
         case shape::bits: return decode_bits(t, v, into, e);
         case shape::array: return decode_array(t, v, into, e);
         case shape::map: return decode_map(t, v, into, e);
+        case shape::set: return decode_set(t, v, into, e);
         case shape::variant: return decode_variant(t, v, into, e);
         case shape::any: *static_cast<json::value*>(into) = v; return true;
         case shape::object: return decode_object(t.fields(), t, v, into, e);
@@ -419,6 +493,19 @@ bool decode(const type_table& t, const json::value& v, void* into, decode_error&
     if (!prefix.empty()) error.path.insert(0, prefix);
     else if (error.path.starts_with('.')) error.path.erase(0, 1);
     return false;
+}
+
+std::vector<decode_error> all_decode_errors(const type_table& t, const json::value& v, void* into,
+                                            std::string_view prefix) {
+    std::vector<decode_error> all;
+    progress p;
+    p.all = &all;
+    decode_any(t, v, into, p);
+    for (decode_error& e : all) {
+        if (!prefix.empty()) e.path.insert(0, prefix);
+        else if (e.path.starts_with('.')) e.path.erase(0, 1);
+    }
+    return all;
 }
 
 void throw_decode_error(const decode_error& e) { throw json::error(e.message()); }

@@ -25,6 +25,7 @@ bool is_empty(const field& f, const void* member) {
         case shape::bits: return t.bits->count(member) == 0;
         case shape::map:
             return t.map->each(member, nullptr, [](void*, std::string_view, const void*) { return false; });
+        case shape::set: return t.set->each(member, nullptr, [](void*, const void*) { return false; });
         case shape::any: return static_cast<const json::value*>(member)->is_null();
         default: return f.as_made != nullptr && f.as_made(member);
     }
@@ -102,6 +103,20 @@ json::value encode_map(const type_table& t, const void* from, const encode_filte
     return std::move(s.made);
 }
 
+json::value encode_set(const type_table& t, const void* from, const encode_filter* filter) {
+    struct state {
+        json::value made = json::array();
+        const type_table& element;
+        const encode_filter* filter;
+    } s{.element = *t.element, .filter = filter};
+    t.set->each(from, &s, [](void* context, const void* each) {
+        auto& [made, element, with] = *static_cast<state*>(context);
+        made.push_back(encode(element, each, with));
+        return true;
+    });
+    return std::move(s.made);
+}
+
 json::value encode_self(const type_table& t, const void* from, const encode_filter* filter) {
     json::value made = t.self->encode(from);
     return filter != nullptr ? filter->adapt(filter->context, t, std::move(made)) : made;
@@ -142,6 +157,7 @@ json::value encode(const type_table& t, const void* from, const encode_filter* f
         case shape::bits: return encode_bits(t, from);
         case shape::array: return encode_elements(*t.element, from, t.count, filter);
         case shape::map: return encode_map(t, from, filter);
+        case shape::set: return encode_set(t, from, filter);
         case shape::variant:
             if (holds_nothing(t, from)) throw json::error("cannot encode a valueless variant");
             return encode(*t.alternatives[t.variant->index(from)], t.variant->content(from), filter);
@@ -228,6 +244,23 @@ bool write_map(std::string& out, const type_table& t, const void* from) {
     return good;
 }
 
+bool write_set(std::string& out, const type_table& t, const void* from) {
+    struct state {
+        std::string& out;
+        const type_table& element;
+        char before = '[';
+    } s{.out = out, .element = *t.element};
+    const bool good = t.set->each(from, &s, [](void* context, const void* each) {
+        auto& [text, element, before] = *static_cast<state*>(context);
+        text += before;
+        before = ',';
+        return write_any(text, element, each);
+    });
+    if (s.before == '[') out += '[';
+    out += ']';
+    return good;
+}
+
 void write_bits(std::string& out, const type_table& t, const void* from) {
     out += '[';
     for (std::size_t i = 0, n = t.bits->count(from); i < n; ++i) {
@@ -264,6 +297,7 @@ bool write_any(std::string& out, const type_table& t, const void* from) {
         case shape::bits: write_bits(out, t, from); return true;
         case shape::array: return write_elements(out, *t.element, from, t.count);
         case shape::map: return write_map(out, t, from);
+        case shape::set: return write_set(out, t, from);
         case shape::variant:
             return !holds_nothing(t, from) &&
                    write_any(out, *t.alternatives[t.variant->index(from)], t.variant->content(from));

@@ -89,13 +89,15 @@ private:
             case shape::array:
                 return json::object(
                     {{"type", "array"}, {"items", any(*t.element)}, {"minItems", t.count}, {"maxItems", t.count}});
+            case shape::set:
+                return json::object({{"type", "array"}, {"items", any(*t.element)}, {"uniqueItems", true}});
             case shape::map: return json::object({{"type", "object"}, {"additionalProperties", any(*t.element)}});
             case shape::variant: {
                 json::value forms = json::array();
                 for (std::size_t i = 0; i < t.count; ++i) forms.push_back(any(*t.alternatives[i]));
                 return json::object({{"anyOf", std::move(forms)}});
             }
-            case shape::self:
+            case shape::self: return t.self->schema != nullptr ? t.self->schema() : json::object();
             case shape::any: return json::object();
             case shape::object: {
                 const struct_table& table = t.fields();
@@ -196,5 +198,25 @@ private:
 }  // namespace
 
 json::value schema_of(const type_table& t) { return schema_writer().write(t); }
+
+bool decoding_checks_all(const type_table& root) {
+    std::vector<const struct_table*> visited;
+    std::vector<const type_table*> waiting{&root};
+    while (!waiting.empty()) {
+        const type_table& t = *waiting.back();
+        waiting.pop_back();
+        if (t.kind == shape::self && t.self->schema != nullptr && !t.self->complete) return false;
+        if (t.element != nullptr) waiting.push_back(t.element);
+        for (std::size_t i = 0; t.alternatives != nullptr && i < t.count; ++i) waiting.push_back(t.alternatives[i]);
+        if (t.kind != shape::object || std::ranges::find(visited, &t.fields()) != visited.end()) continue;
+        const struct_table& table = t.fields();
+        visited.push_back(&table);
+        for (std::size_t i = 0; i < table.count; ++i) {
+            if (!table.fields[i].notes.pattern.empty() || !table.fields[i].notes.format.empty()) return false;
+            waiting.push_back(table.fields[i].type);
+        }
+    }
+    return true;
+}
 
 }  // namespace keel::detail

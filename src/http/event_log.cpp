@@ -14,17 +14,19 @@ std::uint64_t event_log::add(rpc::stream_id stream, std::string_view data) {
     span& s = streams_[stream];
     if (s.first == 0) s.first = number;
     s.last = number;
-    bytes_ += data.size() + overhead;
     events_.push_back({stream, number, std::string(data)});
-    while (!events_.empty() && (events_.size() > max_events_ || bytes_ > max_bytes_)) evict_oldest();
+    set_bytes(bytes_ + data.size() + overhead);
+    const auto too_many = [this] { return events_.size() > max_events_ || bytes_ > max_bytes_ || budget_.exceeded(); };
+    while (!events_.empty() && too_many()) evict_oldest();
     return number;
 }
 
 void event_log::evict_oldest() {
+    if (events_.empty()) return;
     const entry& e = events_.front();
     auto at = streams_.find(e.stream);
     if (at != streams_.end()) at->second.evicted = e.number;
-    bytes_ -= e.data.size() + overhead;
+    set_bytes(bytes_ - e.data.size() - overhead);
     events_.pop_front();
 }
 
@@ -55,11 +57,13 @@ void event_log::forget(rpc::stream_id stream) {
     bool any_left = at->second.evicted < at->second.last;
     streams_.erase(at);
     if (!any_left) return;
+    std::size_t left = bytes_;
     std::erase_if(events_, [&](const entry& e) {
         if (e.stream != stream) return false;
-        bytes_ -= e.data.size() + overhead;
+        left -= e.data.size() + overhead;
         return true;
     });
+    set_bytes(left);
 }
 
 }  // namespace keel::http

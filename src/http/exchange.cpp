@@ -102,6 +102,13 @@ void exchange::end_stream() {
     });
 }
 
+void exchange::abort() {
+    on_connection([self = this](http_connection& c) {
+        self->connection_ = nullptr;
+        c.close();
+    });
+}
+
 void exchange::on_gone() {
     connection_ = nullptr;
     gone_.store(true, std::memory_order_release);
@@ -115,7 +122,7 @@ void exchange::tell_gone() {
 
 void exchange::on_drained() {
     note_waiting();
-    tell_user([](exchange_user& u, std::uint64_t) { u.on_exchange_drained(); });
+    tell_user([](exchange_user& u, std::uint64_t tag) { u.on_exchange_drained(tag); });
 }
 
 void exchange::on_quiet() {

@@ -21,7 +21,7 @@ class http_connection;
 class exchange_user {
 public:
     virtual void on_exchange_gone(std::uint64_t tag) = 0;
-    virtual void on_exchange_drained() = 0;
+    virtual void on_exchange_drained(std::uint64_t tag) = 0;
     virtual void on_exchange_quiet(std::uint64_t tag) = 0;
 
 protected:
@@ -43,6 +43,8 @@ public:
     void open_stream(std::string_view headers);
     void send(std::string_view events);
     void end_stream();
+    /// Closes the connection and drops its unwritten output.
+    void abort();
 
     bool gone() const noexcept { return gone_.load(std::memory_order_acquire); }
     /// Bytes that the client has not read, as far as is known.

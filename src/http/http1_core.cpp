@@ -4,6 +4,7 @@
 #include "http/response_head.hpp"
 #include "http/sse_writer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace keel::inline KEEL_ABI::http {
@@ -15,6 +16,17 @@ namespace {
 constexpr duration linger_time = std::chrono::seconds(1);
 // Capacity that is kept from one response to the next.
 constexpr std::size_t kept_capacity = 64 * 1024;
+constexpr std::string_view continue_line = "HTTP/1.1 100 Continue\r\n\r\n";
+
+/// The deadline of a transfer that has just made progress. Each byte adds time at the minimum rate, so that a transfer of one byte
+/// now and then ends; no progress at all for `limit` ends it in any case.
+time_point extended(time_point deadline, std::size_t bytes, std::size_t min_rate, time_point now, duration limit) {
+    const time_point latest = after(now, limit);
+    if (min_rate == 0) return latest;
+    const std::chrono::duration<double> gained(static_cast<double>(bytes) / static_cast<double>(min_rate));
+    if (gained >= limit) return latest;
+    return std::min(latest, after(deadline, std::chrono::duration_cast<duration>(gained)));
+}
 
 }  // namespace
 
@@ -68,11 +80,13 @@ http1_core::action http1_core::read_requests(time_point now) {
         return phase_ == phase::reading ||
                (planted::is(planted::dispatch_while_responding) && phase_ == phase::responding);
     };
+    if (std::exchange(checking_, false)) end_head_check();
     while (!input_text_.empty() && may_read() && !full()) {
         if (reader_.at() == state::complete) reader_.next();  // not before: the application may still look at it
         const bool had_begun = reader_.begun();
         const state before = reader_.at();
-        input_text_.remove_prefix(reader_.feed(input_text_));
+        const std::size_t taken = reader_.feed(input_text_, true);
+        input_text_.remove_prefix(taken);
         switch (reader_.at()) {
             case state::complete:
                 phase_ = phase::responding;
@@ -84,13 +98,23 @@ http1_core::action http1_core::read_requests(time_point now) {
                 return action::dispatch;
             case state::refused: return refuse(reader_.why().status, reader_.why().reason);
             case state::body:
-                if (before == state::body && !planted::is(planted::continue_sent_twice)) break;
+                if (before == state::body) {
+                    deadline_ = planted::is(planted::slow_body_tolerated)
+                                    ? after(now, limits_.body_time)
+                                    : extended(deadline_, taken, limits_.min_body_rate, now, limits_.body_time);
+                    if (planted::is(planted::continue_sent_twice)) out_ += continue_line;
+                    break;
+                }
                 if (!planted::is(planted::body_timeout_missing)) deadline_ = after(now, limits_.body_time);
                 else if (!had_begun) deadline_ = after(now, limits_.head_time);
-                if (reader_.wants_continue() || (planted::is(planted::continue_sent_twice) && before == state::body)) {
-                    out_ += "HTTP/1.1 100 Continue\r\n\r\n";
-                }
-                break;
+                if (planted::is(planted::continue_before_check) && reader_.wants_continue()) out_ += continue_line;
+                if (planted::is(planted::head_not_checked)) break;
+                checking_ = true;
+                phase_ = phase::responding;
+                after_ = planted::is(planted::refused_body_kept) ? phase::reading : phase::refusing;
+                minor_ = reader_.get().minor;
+                head_only_ = reader_.get().method == "HEAD";
+                return action::check_head;
             case state::head:
                 if (!had_begun && reader_.begun()) deadline_ = after(now, limits_.head_time);
                 break;
@@ -100,11 +124,19 @@ http1_core::action http1_core::read_requests(time_point now) {
     return take_decided();
 }
 
+// If the application has refused the request, the connection ends: a body that nobody wants is in the way of the next request.
+void http1_core::end_head_check() {
+    if (phase_ != phase::responding) return;
+    phase_ = phase::reading;
+    if (reader_.wants_continue() && !planted::is(planted::continue_before_check)) out_ += continue_line;
+}
+
 void http1_core::end_turn() {
     turn_ = turn::none;
     const std::string_view rest = std::exchange(input_text_, {});
     if (phase_ != phase::reading && !answering()) {
         drop_buffer();
+        reader_.next();  // a request that was refused by its head is incomplete
     } else if (!buffer_.empty()) {
         buffer_at_ = buffer_.size() - rest.size();
         if (rest.empty()) drop_buffer();
@@ -223,7 +255,10 @@ void http1_core::on_written(std::size_t bytes, time_point now) {
     blocked_ = waiting() > 0;
     if (blocked_) {
         if (bytes > 0 || stall_deadline_ == time_point::max() || planted::is(planted::stall_timeout_restarts)) {
-            stall_deadline_ = after(now, limits_.write_stall);
+            const bool first = stall_deadline_ == time_point::max() || planted::is(planted::stall_timeout_restarts) ||
+                               planted::is(planted::slow_reader_tolerated);
+            stall_deadline_ = first ? after(now, limits_.write_stall)
+                                    : extended(stall_deadline_, bytes, limits_.min_read_rate, now, limits_.write_stall);
         }
     } else {
         if (!planted::is(planted::stall_timeout_not_cleared)) stall_deadline_ = time_point::max();

@@ -18,13 +18,16 @@ struct http1_limits {
     reader_limits reader = {};
     /// No further request is dispatched while this many bytes of responses are unwritten.
     std::size_t out_queue = 8 * 1024 * 1024;
-    /// From the first byte of a request to the end of its head, and from there to the end of its body.
+    /// From the first byte of a request to the end of its head, and from there to the end of its body (see min_body_rate).
     duration head_time = std::chrono::seconds(10);
     duration body_time = std::chrono::seconds(30);
     /// Between two requests.
     duration idle_time = std::chrono::seconds(75);
     /// For the client to accept at least one byte of a blocked write.
     duration write_stall = std::chrono::seconds(30);
+    /// Bytes per second. body_time and write_stall are the initial credit of a transfer; it gains time at this rate for each byte.
+    std::size_t min_body_rate = 1024;
+    std::size_t min_read_rate = 1024;
     /// Interval of keep-alive comments on a quiet stream, and of tell_quiet before a stream is open.
     duration keep_alive = std::chrono::seconds(15);
 };
@@ -53,6 +56,7 @@ public:
 
     enum class action : unsigned char {
         none,            // nothing to do until the next event
+        check_head,      // the application may refuse current(), whose body is not received yet, by a response
         dispatch,        // hand current() to the application
         refuse,          // respond to an invalid request with refusal()
         write,           // write unwritten() and report it with on_written(), or call close() if writing failed
@@ -132,6 +136,12 @@ public:
     const refused_request& refusal() const noexcept { return refusal_; }
     std::string_view unwritten() const noexcept { return std::string_view(out_).substr(written_); }
     std::size_t waiting() const noexcept { return out_.size() - written_; }
+    /// Memory of large buffers. Small ones are not counted: they are kept from request to request (see http_connection::base_memory).
+    std::size_t large_buffers() const noexcept {
+        const auto large = [](std::size_t capacity) { return capacity > small_buffer ? capacity : 0; };
+        return large(reader_.body_memory()) + large(buffer_.capacity()) + large(out_.capacity());
+    }
+    static constexpr std::size_t small_buffer = 4 * 1024;
     /// Bytes received behind the request that is being answered.
     std::size_t buffered() const noexcept { return buffer_.size() - buffer_at_; }
 
@@ -150,6 +160,7 @@ private:
     action next_output(time_point now);
     action take_decided() noexcept;
     bool keeps_alive() noexcept;
+    void end_head_check();
     void complete_response(time_point now);
     void drop_buffer();
     void limit_buffer();
@@ -177,7 +188,8 @@ private:
     turn turn_ = turn::none;
     input input_ = input::open;
     responder responder_ = responder::none;
-    bool blocked_ = false;  // the last write was cut short
+    bool checking_ = false;  // check_head was returned: the application is looking at the head
+    bool blocked_ = false;   // the last write was cut short
     bool retired_ = false;
     bool head_only_ = false;  // of the dispatched request: method HEAD
     unsigned minor_ = 1;      // of the dispatched request: HTTP/1.minor

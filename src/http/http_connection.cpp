@@ -12,22 +12,26 @@ namespace {
 
 http1_limits limits_of(const http_server_core& s) {
     const http_limits& http = s.options.limits;
-    const limits& all = s.server->core->options.limits;
+    const limits& all = s.server->core().options.limits;
     return {.reader = {.max_head = http.max_head, .max_headers = http.max_headers, .max_body = http.max_body},
             .out_queue = all.out_queue,
             .head_time = http.head_time,
             .body_time = http.body_time,
             .idle_time = http.idle_time,
             .write_stall = all.write_stall,
+            .min_body_rate = http.min_body_rate,
+            .min_read_rate = http.min_read_rate,
             .keep_alive = http.keep_alive};
 }
 
 }  // namespace
 
-http_connection::http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire)
-    : worker_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now()) {}
+http_connection::http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire, bool monitor)
+    : worker_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now()), monitor_(monitor) {
+    report_memory();
+}
 
-http_connection::~http_connection() = default;
+http_connection::~http_connection() { worker_.shared.budget.change(memory_, 0); }
 
 time_point http_connection::now() const noexcept { return worker_.coarse_now(); }
 
@@ -111,12 +115,25 @@ void http_connection::run() {
     using action = http1_core::action;
     for (action what = core_.next(now()); what != action::none; what = core_.next(now())) carry_out(what);
     plan_ = write_plan::none;
+    report_memory();
+}
+
+void http_connection::report_memory() {
+    // A closed connection is destroyed at the end of the turn.
+    const std::size_t before = std::exchange(memory_, core_.closed() ? 0 : base_memory + core_.large_buffers());
+    if (memory_ == before) return;
+    worker_.shared.budget.change(before, memory_);
+    if (memory_ > before && worker_.shared.budget.exceeded()) worker_.relieve();
 }
 
 void http_connection::carry_out(http1_core::action what) {
     using action = http1_core::action;
     switch (what) {
         case action::none: break;
+        case action::check_head:
+            contain([this] { check_head(*this, core_.current()); });
+            if (!answering()) worker_.count_request();  // else it is dispatched later
+            break;
         case action::dispatch:
             worker_.count_request();
             contain([this] { handle(*this, core_.current()); });
@@ -186,7 +203,7 @@ void http_connection::contain(F f) {
 }
 
 void http_connection::failed(const char* what) {
-    worker_.shared.server->core->report(log_level::error, std::string("failed to handle an HTTP request: ") + what);
+    worker_.shared.server->core().report(log_level::error, std::string("failed to handle an HTTP request: ") + what);
     if (!answering()) return;
     if (streaming()) return close();
     if (auto told = std::exchange(watcher_, nullptr)) told->on_gone();  // it must not respond any more
@@ -217,6 +234,7 @@ void http_connection::prepare_response(int status) {
 
 void http_connection::response_completed() {
     watcher_.reset();
+    admitted_ = {};
     common_headers_.clear();
     flush();
 }

@@ -43,7 +43,7 @@ private:
 /// everything else. Lives on its worker's loop; owned by the worker.
 class http_connection final : public std::enable_shared_from_this<http_connection>, private connection::listener {
 public:
-    http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire);
+    http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire, bool monitor = false);
     ~http_connection();
 
     void start();
@@ -75,19 +75,31 @@ public:
     void end_events();
     void end_stream();
 
+    /// What a connection needs with three small buffers.
+    static constexpr std::size_t base_memory = 3 * http1_core::small_buffer + 4 * 1024;
+    /// Memory of its buffers, as reported to the budget of the server.
+    std::size_t memory() const noexcept { return memory_; }
     /// Bytes that the client has not taken yet.
     std::size_t waiting() const noexcept { return core_.waiting(); }
     /// Writes the queued output at the end of the turn.
     void flush();
     void write_dirty();
 
-    keel::http::http_worker& worker() noexcept { return worker_; }
+    keel::http::http_worker& worker() const noexcept { return worker_; }
     const request& current() const noexcept { return core_.current(); }
+    /// True for a connection to the monitor address, which serves only the pages for monitoring.
+    bool monitor() const noexcept { return monitor_; }
     /// Serves requests of 2026-07-28 on this connection; null until the first one.
     std::shared_ptr<stateless_handler>& modern() noexcept { return modern_; }
     std::shared_ptr<stateless_handler>& stateless() noexcept { return stateless_; }
     /// The last Host header that was accepted: requests on one connection usually repeat it.
     std::string& trusted_host() noexcept { return trusted_host_; }
+    /// What is known of the current request since its head was checked.
+    struct admission {
+        bool by_head = false;                               // it was checked before its body arrived
+        std::shared_ptr<const std::string> principal = {};  // null: there is no `identify` hook
+    };
+    admission& admitted() noexcept { return admitted_; }
     /// Header lines for every response to the current request (CORS).
     std::string& common_headers() noexcept { return common_headers_; }
 
@@ -115,6 +127,7 @@ private:
     void close_sides();
     void prepare_response(int status);
     void response_completed();
+    void report_memory();
     time_point now() const noexcept;
 
     keel::http::http_worker& worker_;
@@ -123,9 +136,12 @@ private:
     std::shared_ptr<answer_watcher> watcher_;  // null unless the core has a responder
     std::shared_ptr<stateless_handler> modern_;
     std::shared_ptr<stateless_handler> stateless_;
+    admission admitted_;
     std::string common_headers_;
     std::string trusted_host_;
     open_stream_count stream_count_;
+    std::size_t memory_ = 0;
+    const bool monitor_;
     write_plan plan_ = write_plan::none;
 };
 

@@ -45,6 +45,8 @@ void http_server::start(const std::string& address, std::shared_ptr<loop> on) {
     impl_->begin([&] { impl_->work->open(address, std::move(on), impl_->workers()); });
 }
 
+std::string http_server::monitor_url() const { return impl_->work->monitor_url(); }
+
 std::string http_server::url() const { return impl_->work->url(); }
 
 void http_server::request_stop(duration drain) { impl_->work->stop(drain); }

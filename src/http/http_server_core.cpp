@@ -4,6 +4,7 @@
 #include "http/legacy_session.hpp"
 #include "http/stateless_handler.hpp"
 #include "transport/sockets.hpp"
+#include "transport/system_memory.hpp"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -26,6 +27,10 @@ duration tick_for(const http_limits& l) {
     return std::clamp(least / 4, shortest_tick, longest_tick);
 }
 
+std::size_t total_budget(const http_limits& l) {
+    return l.max_buffered > 0 ? l.max_buffered : transport::available_memory() / 4;
+}
+
 bool is_loopback(const tcp_address& a) {
     return a.host == "localhost" || a.host == "::1" || a.host.starts_with("127.");
 }
@@ -33,7 +38,8 @@ bool is_loopback(const tcp_address& a) {
 }  // namespace
 
 http_server_core::http_server_core(keel::server& s, http_options o)
-    : options(std::move(o)), server(server_access::of(s)), tick(tick_for(options.limits)) {
+    : options(std::move(o)), server(server_access::of(s)), budget(total_budget(options.limits)),
+      tick(tick_for(options.limits)) {
     if (options.path.empty() || options.path[0] != '/') {
         throw std::invalid_argument("keel: http_options.path must begin with '/': \"" + options.path + "\"");
     }
@@ -50,35 +56,48 @@ http_server_core::http_server_core(keel::server& s, http_options o)
 http_server_core::~http_server_core() { join(); }
 
 void http_server_core::open(const std::string& address, std::shared_ptr<keel::loop> first, unsigned workers) {
-    // A port without a host binds to 127.0.0.1 (HTTP-15).
-    bool no_host = address.find_first_not_of("0123456789", address.starts_with(':') ? 1 : 0) == std::string::npos;
-    tcp_address where = tcp_address::parse(no_host ? "127.0.0.1:" + address.substr(address.starts_with(':')) : address);
     {
         std::lock_guard lock(mutex_);
         if (stopping_) throw std::runtime_error("keel: http_server was stopped while it was starting");
     }
-    origins = origin_check({.loopback = is_loopback(where),
-                            .hosts = options.allow_hosts,
-                            .origins = options.allow_origins,
-                            .cors = !options.allow_origins.empty()});
-    listener_ = transport::listen_tcp_sockets(
-        *first, where,
-        [weak = weak_from_this()](transport::descriptor socket, std::string name) {
-            if (auto self = weak.lock()) self->accepted(std::move(socket), std::move(name));
-        },
-        std::string(no_room));
-    where.port = listener_->port();
-    {
-        std::lock_guard lock(mutex_);
-        url_ = (tls ? "https://" : "http://") + where.text() + options.path;
-    }
     try {
+        listen(*first, address, false);
+        if (!options.monitor_address.empty()) listen(*first, options.monitor_address, true);
         open_workers(std::move(first), workers);
     } catch (const std::exception&) {  // connections must not be accepted without a worker
-        listener_->close();
-        listener_.reset();
+        for (const auto& each : listeners_) each->close();
+        listeners_.clear();
         throw;
     }
+}
+
+void http_server_core::listen(keel::loop& on, const std::string& address, bool monitor) {
+    // A port without a host binds to 127.0.0.1 (HTTP-15).
+    bool no_host = address.find_first_not_of("0123456789", address.starts_with(':') ? 1 : 0) == std::string::npos;
+    tcp_address where = tcp_address::parse(no_host ? "127.0.0.1:" + address.substr(address.starts_with(':')) : address);
+    if (!monitor) {
+        if (!is_loopback(where) && options.allow_hosts.empty()) {
+            throw std::invalid_argument(
+                "keel: refusing to listen on " + where.text() +
+                ": on an address that is not loopback, the server must know its host names (DNS rebinding); set "
+                "http_options::allow_hosts (--allow-host NAME), or accept every name with \"*\" (--allow-any-host)");
+        }
+        origins = origin_check({.loopback = is_loopback(where),
+                                .hosts = options.allow_hosts,
+                                .origins = options.allow_origins,
+                                .cors = !options.allow_origins.empty()});
+    }
+    listeners_.push_back(transport::listen_tcp_sockets(
+        on, where,
+        [weak = weak_from_this(), monitor](transport::descriptor socket, std::string name) {
+            if (auto self = weak.lock()) self->accepted(std::move(socket), std::move(name), monitor);
+        },
+        std::string(no_room)));
+    where.port = listeners_.back()->port();
+    const std::string origin = (tls ? "https://" : "http://") + where.text();
+    std::lock_guard lock(mutex_);
+    if (monitor) monitor_url_ = origin;
+    else url_ = origin + options.path;
 }
 
 void http_server_core::open_workers(std::shared_ptr<keel::loop> first, unsigned workers) {
@@ -138,7 +157,7 @@ void http_server_core::open_in_background(const std::string& address, unsigned w
     if (!failed.what.empty()) throw std::runtime_error(failed.what);
 }
 
-void http_server_core::accepted(transport::descriptor socket, std::string name) {
+void http_server_core::accepted(transport::descriptor socket, std::string name, bool monitor) {
     if (counters.connections.fetch_add(1) >= options.limits.max_connections) {
         --counters.connections;
         ++counters.refused;
@@ -149,9 +168,11 @@ void http_server_core::accepted(transport::descriptor socket, std::string name) 
     int most_unsent = 128 * 1024;
     ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most_unsent, sizeof most_unsent);
     http_worker& to = *workers_[next_worker_++ % workers_.size()];
-    if (to.loop->here()) return to.adopt(std::move(socket), name);
+    if (to.loop->here()) return to.adopt(std::move(socket), name, monitor);
     auto held = std::make_shared<transport::descriptor>(std::move(socket));
-    to.loop->post([self = shared_from_this(), &to, held, name = std::move(name)] { to.adopt(std::move(*held), name); });
+    to.loop->post([self = shared_from_this(), &to, held, name = std::move(name), monitor] {
+        to.adopt(std::move(*held), name, monitor);
+    });
 }
 
 void http_server_core::stop(duration drain) {
@@ -162,7 +183,9 @@ void http_server_core::stop(duration drain) {
     }
     for (auto& each : workers_) {
         auto begin = [self = shared_from_this(), l = each.get(), drain] {
-            if (l->index == 0 && self->listener_) self->listener_->close();
+            if (l->index == 0) {
+                for (const auto& listener : self->listeners_) listener->close();
+            }
             l->stop(drain);
             l->flush_dirty();
         };
@@ -218,11 +241,16 @@ std::string http_server_core::url() const {
     return url_;
 }
 
+std::string http_server_core::monitor_url() const {
+    std::lock_guard lock(mutex_);
+    return monitor_url_;
+}
+
 void http_server_core::renew_certificate() {
     try {
-        if (tls->reload_if_changed()) server->core->log(log_level::notice, "TLS certificate reloaded");
+        if (tls->reload_if_changed()) server->core().log(log_level::notice, "TLS certificate reloaded");
     } catch (const std::exception& e) {
-        server->core->log(log_level::error, std::string("cannot reload the TLS certificate: ") + e.what());
+        server->core().log(log_level::error, std::string("cannot reload the TLS certificate: ") + e.what());
     }
 }
 

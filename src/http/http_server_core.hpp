@@ -4,6 +4,7 @@
 
 #include "async/epoll_loop.hpp"
 #include "http/http_worker.hpp"
+#include "http/memory_budget.hpp"
 #include "http/origin_check.hpp"
 #include "server/server_impl.hpp"
 #include "tls/tls_context.hpp"
@@ -26,7 +27,8 @@ struct http_counters {
     std::atomic<std::size_t> connections{0};
     std::atomic<std::size_t> sessions{0};
     std::atomic<std::size_t> streams{0};
-    std::atomic<std::uint64_t> refused{0};  // responses with status 4xx or 5xx
+    std::atomic<std::uint64_t> refused{0};            // responses with status 4xx or 5xx
+    std::atomic<std::uint64_t> closed_for_memory{0};  // connections closed because the memory budget was exceeded
     std::atomic<std::uint64_t> undeliverable{
         0};  // responses that were lost because the client had disconnected and cannot resume
 };
@@ -57,6 +59,7 @@ public:
     std::size_t workers() const noexcept { return workers_.size(); }
     std::uint64_t requests() const noexcept;
     std::string url() const;
+    std::string monitor_url() const;
     bool in_own_thread() const noexcept;
     /// Reloads the TLS certificate if its file has changed.
     void renew_certificate();
@@ -64,24 +67,27 @@ public:
     const http_options options;
     const std::shared_ptr<server_access::impl> server;
     http_counters counters;
+    memory_budget budget;
     origin_check origins;
     std::unique_ptr<tls::tls_context> tls;
     const duration tick;
 
 private:
     void run_in_thread(const std::shared_ptr<async::epoll_loop>& l);
-    void accepted(transport::descriptor socket, std::string name);
+    void listen(keel::loop& on, const std::string& address, bool monitor);
+    void accepted(transport::descriptor socket, std::string name, bool monitor);
 
     std::vector<std::unique_ptr<http_worker>> workers_;
     std::vector<std::shared_ptr<async::epoll_loop>> own_loops_;
     std::vector<std::thread> threads_;
-    std::unique_ptr<listener> listener_;
+    std::vector<std::unique_ptr<listener>> listeners_;
     std::size_t next_worker_ = 0;
     bool foreign_first_ = true;  // the first worker runs on the caller's loop
 
     mutable std::mutex mutex_;  // guards the members below and the start of `workers_`
     std::condition_variable changed_;
     std::string url_;
+    std::string monitor_url_;
     std::size_t workers_running_ = 0;
     bool stopping_ = false;
 };

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <vector>
 
 namespace keel::inline KEEL_ABI::http {
 
@@ -21,7 +22,7 @@ http_worker::http_worker(http_server_core& s, unsigned i, std::shared_ptr<keel::
 
 http_worker::~http_worker() { loop->stop_timer(timer_); }
 
-void http_worker::adopt(transport::descriptor socket, const std::string& name) {
+void http_worker::adopt(transport::descriptor socket, const std::string& name, bool monitor) {
     if (stopping_) {
         --shared.counters.connections;
         return;
@@ -32,20 +33,21 @@ void http_worker::adopt(transport::descriptor socket, const std::string& name) {
         let_go();
     };
     adopt(std::make_unique<transport::fd_connection>(async::reactor_of(*loop), std::move(socket), name,
-                                                     std::move(counted)));
+                                                     std::move(counted)),
+          monitor);
 }
 
-void http_worker::adopt(std::unique_ptr<connection> wire) {
+void http_worker::adopt(std::unique_ptr<connection> wire, bool monitor) {
     try {
         if (shared.tls)
             wire = std::make_unique<tls::tls_connection>(*loop, std::move(wire), *shared.tls,
-                                                         shared.server->core->options.limits.final_write);
+                                                         shared.server->core().options.limits.final_write);
         if (timer_ == 0) update_clock();
-        auto c = std::make_shared<http_connection>(*this, std::move(wire));
+        auto c = std::make_shared<http_connection>(*this, std::move(wire), monitor);
         connections_.emplace(c.get(), c);
         c->start();
     } catch (const std::exception& e) {
-        shared.server->core->report(log_level::error, std::string("cannot serve a connection: ") + e.what());
+        shared.server->core().report(log_level::error, std::string("cannot serve a connection: ") + e.what());
     }
     arm();
 }
@@ -66,6 +68,52 @@ void http_worker::flush_dirty() {
     }
 }
 
+// ---- the memory budget ----
+
+void http_worker::relieve() {
+    if (std::exchange(relieving_, true)) return;  // closing a connection reports its memory
+    memory_budget& budget = shared.budget;
+    evict_events();
+    close_largest([](const http_connection& c) { return c.waiting(); });
+    close_largest([](const http_connection& c) { return c.memory() - http_connection::base_memory; });
+    relieving_ = false;
+    if (!budget.exceeded()) return;
+    // This worker has nothing left to give: its clients hold only what every connection needs.
+    for (unsigned i = 0; i < shared.workers(); ++i) {
+        http_worker& other = shared.worker_of(i);
+        if (&other == this || other.asked_to_relieve_.exchange(true)) continue;
+        other.loop->post([&other, all = shared.shared_from_this()] {
+            other.asked_to_relieve_ = false;
+            if (all->budget.exceeded()) other.relieve();
+        });
+    }
+}
+
+void http_worker::evict_events() {
+    while (shared.budget.exceeded()) {
+        legacy_session* largest = nullptr;
+        for (const auto& [id, s] : sessions_) {
+            if (s->stored_bytes() > (largest ? largest->stored_bytes() : 0)) largest = s.get();
+        }
+        if (!largest) return;
+        const std::size_t enough = largest->stored_bytes() / 2;  // not one by one: the search is expensive
+        while (shared.budget.exceeded() && largest->stored_bytes() > enough) largest->evict_oldest_event();
+    }
+}
+
+template <class Size>
+void http_worker::close_largest(Size size) {
+    while (shared.budget.exceeded()) {
+        std::shared_ptr<http_connection> largest;
+        for (const auto& [key, c] : connections_) {
+            if (size(*c) > (largest ? size(*largest) : 0)) largest = c;
+        }
+        if (!largest) return;
+        ++shared.counters.closed_for_memory;
+        largest->close();
+    }
+}
+
 void http_worker::add_session(std::shared_ptr<legacy_session> s) {
     std::string id = s->id();
     sessions_.emplace(std::move(id), std::move(s));
@@ -80,6 +128,15 @@ std::shared_ptr<legacy_session> http_worker::find_session(std::string_view id) c
 void http_worker::remove_session(std::string_view id) {
     auto at = sessions_.find(id);
     if (at != sessions_.end()) sessions_.erase(at);
+}
+
+bool http_worker::end_unused_session() {
+    std::shared_ptr<legacy_session> oldest;
+    for (const auto& [id, s] : sessions_) {
+        if (s->unused() && (!oldest || s->last_used() < oldest->last_used())) oldest = s;
+    }
+    if (oldest) oldest->end("too many sessions are open");
+    return oldest != nullptr;
 }
 
 void http_worker::let_go() {
@@ -135,7 +192,7 @@ void http_worker::tick() {
 void http_worker::stop(duration drain) {
     stopping_ = true;
     update_clock();
-    const limits& bounds = shared.server->core->options.limits;
+    const limits& bounds = shared.server->core().options.limits;
     final_ = std::min(final_, after(after(after(now_, drain), bounds.cleanup_grace), bounds.final_write));
     std::vector<std::shared_ptr<legacy_session>> sessions;
     for (const auto& [id, s] : sessions_) sessions.push_back(s);

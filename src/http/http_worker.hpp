@@ -35,16 +35,23 @@ public:
     http_worker& operator=(const http_worker&) = delete;
 
     /// Takes ownership of a connected socket and serves it.
-    void adopt(transport::descriptor socket, const std::string& name);
-    void adopt(std::unique_ptr<connection> wire);
+    /// `monitor`: it came to the monitor address.
+    void adopt(transport::descriptor socket, const std::string& name, bool monitor);
+    void adopt(std::unique_ptr<connection> wire, bool monitor = false);
     void remove(http_connection* c);
     /// Writes the output of `c` at the end of the turn.
     void add_dirty(std::shared_ptr<http_connection> c) { dirty_.push_back(std::move(c)); }
     void flush_dirty();
 
+    /// The memory budget is exceeded: evicts stored events, then closes the connections with the most unread output, then those with the
+    /// largest buffers, until it is not. Other workers are asked if that is not enough.
+    void relieve();
+
     void add_session(std::shared_ptr<legacy_session> s);
     std::shared_ptr<legacy_session> find_session(std::string_view id) const;
     void remove_session(std::string_view id);
+    /// Ends the session that has waited longest for its client to return after `initialize`. Returns false if there is none.
+    bool end_unused_session();
     // Keeps the worker alive. Each session holds it until its last handler has ended.
     void hold() noexcept { ++held_; }
     void let_go();
@@ -83,6 +90,9 @@ private:
 
     void tick();
     void update_clock();
+    void evict_events();
+    template <class Size>
+    void close_largest(Size size);
     void check_ended();
 
     std::unordered_map<http_connection*, std::shared_ptr<http_connection>> connections_;
@@ -97,6 +107,8 @@ private:
     std::unordered_set<std::shared_ptr<stateless_handler>> orphans_;
     bool stopping_ = false;
     bool ended_ = false;
+    bool relieving_ = false;
+    std::atomic<bool> asked_to_relieve_{false};  // set by other workers
 };
 
 }  // namespace keel::http

@@ -2,8 +2,9 @@
 
 #include "http/http_server_core.hpp"
 #include "http/legacy_session.hpp"
-#include "http/media_type.hpp"
 #include "http/unavailable.hpp"
+#include "http_common/media_type.hpp"
+#include "server/version_checks.hpp"
 
 #include <openssl/rand.h>
 
@@ -16,11 +17,10 @@ namespace {
 
 constexpr std::size_t random_bytes = 18;  // 24 characters
 
-void refuse(const legacy_request& r, int status, int code, std::string_view message, const rpc::request_id& id = {},
-            std::string_view headers = {}) {
+void refuse(const legacy_request& r, int status, const rpc::failure& why, const rpc::request_id& id = {}) {
     std::string text;
-    rpc::write_error(text, id, {code, std::string(message), {}});
-    r.answer->respond(status, json_type, text, headers);
+    rpc::write_error(text, id, why);
+    r.answer->respond(status, json_type, text);
 }
 
 void refuse(const legacy_request& r, const unavailable& why, const rpc::request_id& id) {
@@ -53,23 +53,21 @@ http_worker* worker_named(http_server_core& all, std::string_view id) {
 
 /// Returns false if the request was refused.
 bool check_message(const legacy_request& r, const rpc::message& m, bool in_batch) {
-    bool invalid = m.kind == rpc::message_kind::invalid;
-    const char* why = invalid ? m.problem : nullptr;
-    if (m.kind == rpc::message_kind::request && m.method == "initialize") {
-        why = in_batch ? "initialize cannot be part of a batch" : "already initialized";  // H17
+    if (m.kind == rpc::message_kind::invalid) {
+        refuse(r, 400, {m.code, m.problem, {}}, m.id);
+        return false;
     }
-    if (why) refuse(r, 400, invalid ? m.code : error_code::invalid_request, why, m.id);
-    return !why;
+    if (m.kind != rpc::message_kind::request || m.method != "initialize") return true;
+    if (in_batch) refuse(r, 400, {error_code::invalid_request, "initialize cannot be part of a batch", {}}, m.id);
+    else refuse(r, 400, server_side::already_initialized(), m.id);
+    return false;
 }
 
 /// Returns false if the batch was refused as a whole.
 bool read_batch(const legacy_request& r, const json::value& body, protocol::revision rev, std::size_t max_batch,
                 std::vector<rpc::message>& out) {
-    if (!protocol::has_batches(rev) || body.empty() || body.size() > max_batch) {
-        const char* why = !protocol::has_batches(rev) ? "batches are not supported in this protocol revision"
-                          : body.empty()              ? "empty batch"
-                                                      : "batch too large";
-        refuse(r, 400, error_code::invalid_request, why);
+    if (const char* why = rpc::batch_problem(body, protocol::has_batches(rev), max_batch)) {
+        refuse(r, 400, {error_code::invalid_request, why, {}});
         return false;
     }
     for (const json::value& each : body.items()) {
@@ -82,12 +80,14 @@ bool read_batch(const legacy_request& r, const json::value& body, protocol::revi
 /// Called on the session's worker.
 void deliver(http_worker& home, const legacy_request& r) {
     auto session = home.find_session(r.session_id);
-    if (!session || session->ended() || !session->belongs_to(r.credential)) {
-        return refuse(r, 404, session_not_found, "session not found", r.id);
+    const bool found = session && !session->ended() && session->is_old_transport() == r.old_transport;
+    if (!found || !session->belongs_to(r.credential)) {
+        return refuse(r, 404, {session_not_found, "session not found", {}}, r.id);
     }
     // During shutdown new requests are refused; responses and cancels are accepted, because they help running calls to end.
     bool new_work = r.what == legacy_request::kind::listen || r.id.present();
     if (home.stopping() && new_work) return refuse(r, shutting_down(), r.id);
+    if (new_work && home.shared.budget.tight()) return refuse(r, low_memory(), r.id);
     if (r.principal) session->session().set_principal(r.principal);
     switch (r.what) {
         case legacy_request::kind::end:
@@ -96,9 +96,9 @@ void deliver(http_worker& home, const legacy_request& r) {
         case legacy_request::kind::listen: return session->listen(r.last_event_id, r.answer);
         case legacy_request::kind::post: break;
     }
-    const limits& bounds = home.shared.server->core->options.limits;
+    const limits& bounds = home.shared.server->core().options.limits;
     const json::value* body = r.parsed ? r.parsed : home.document.read(r.body, {.max_depth = bounds.max_depth});
-    if (!body) return refuse(r, 400, error_code::parse, "invalid JSON");  // cannot happen: it was parsed before
+    if (!body) return refuse(r, 400, {error_code::parse, "invalid JSON", {}});  // cannot happen: it was parsed before
     bool early = !session->session().initialized();  // HTTP+SSE of 2024-11-05: initialize arrives here too
     if (early || !body->is_array()) {
         rpc::message m = rpc::classify(*body);
@@ -115,7 +115,7 @@ void deliver(http_worker& home, const legacy_request& r) {
 
 void hand_over(http_worker& here, const legacy_request& r) {
     http_worker* home = worker_named(here.shared, r.session_id);
-    if (!home) return refuse(r, 404, session_not_found, "session not found", r.id);
+    if (!home) return refuse(r, 404, {session_not_found, "session not found", {}}, r.id);
     if (home == &here) return deliver(here, r);
     // Copies, because the request's views are invalid when the other loop handles it.
     struct kept {
@@ -123,26 +123,28 @@ void hand_over(http_worker& here, const legacy_request& r) {
     };
     auto copy = std::make_shared<kept>(
         kept{std::string(r.session_id), std::string(r.credential), std::string(r.last_event_id), std::string(r.body)});
-    bool posted = home->loop->post([home, keep = here.shared.shared_from_this(), copy, what = r.what, id = r.id,
-                                    principal = r.principal, answer = r.answer] {
-        legacy_request there;
-        there.id = id;
-        there.what = what;
-        there.session_id = copy->session_id;
-        there.credential = copy->credential;
-        there.last_event_id = copy->last_event_id;
-        there.body = copy->body;
-        there.principal = principal;
-        there.answer = answer;
-        try {
-            deliver(*home, there);
-        } catch (const std::exception& e) {  // an exception, such as bad_alloc, fails this request only (F11)
-            home->shared.server->core->report(log_level::error,
-                                              std::string("failed to handle an HTTP request: ") + e.what());
-            refuse(there, 500, error_code::internal, "internal error", there.id);
-        }
-        home->flush_dirty();
-    });
+    bool posted =
+        home->loop->post([home, keep = here.shared.shared_from_this(), copy, what = r.what,
+                          old_transport = r.old_transport, id = r.id, principal = r.principal, answer = r.answer] {
+            legacy_request there;
+            there.id = id;
+            there.what = what;
+            there.old_transport = old_transport;
+            there.session_id = copy->session_id;
+            there.credential = copy->credential;
+            there.last_event_id = copy->last_event_id;
+            there.body = copy->body;
+            there.principal = principal;
+            there.answer = answer;
+            try {
+                deliver(*home, there);
+            } catch (const std::exception& e) {  // an exception, such as bad_alloc, fails this request only (F11)
+                home->shared.server->core().report(log_level::error,
+                                                   std::string("failed to handle an HTTP request: ") + e.what());
+                refuse(there, 500, {error_code::internal, "internal error", {}}, there.id);
+            }
+            home->flush_dirty();
+        });
     if (!posted) refuse(r, shutting_down(), r.id);
 }
 
@@ -154,8 +156,10 @@ std::shared_ptr<legacy_session> make_session(http_worker& here, const legacy_req
     std::shared_ptr<legacy_session> made;
     if (here.stopping()) {
         refuse(r, shutting_down(), id);
-    } else if (all.counters.sessions.load() >= all.options.limits.max_sessions) {
+    } else if (all.counters.sessions.load() >= all.options.limits.max_sessions && !here.end_unused_session()) {
         refuse(r, too_many_sessions(), id);
+    } else if (all.budget.tight()) {
+        refuse(r, low_memory(), id);
     } else {
         made = legacy_session::create(here, new_id(here.index), std::string(r.credential), one_stream);
         if (!made) refuse(r, shutting_down(), id);

@@ -19,6 +19,7 @@ class http_server_core;
 struct legacy_request {
     enum class kind : unsigned char { post, listen, end };
     kind what = kind::post;
+    bool old_transport = false;  // HTTP+SSE of 2024-11-05
     std::string_view session_id = {};
     std::string_view credential = {};
     std::string_view last_event_id = {};

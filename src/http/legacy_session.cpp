@@ -2,9 +2,9 @@
 
 #include "async/release_later.hpp"
 #include "http/http_server_core.hpp"
-#include "http/media_type.hpp"
 #include "http/sse_writer.hpp"
 #include "http/unavailable.hpp"
+#include "http_common/media_type.hpp"
 
 #include <keel/error.hpp>
 
@@ -19,7 +19,8 @@ using rpc::stream_id;
 using answer_form = http_options::answer_form;
 
 constexpr stream_id no_stream = 0;
-constexpr std::size_t most_idle_streams = 4;  // H12
+constexpr std::size_t most_idle_streams = 4;       // H12
+constexpr std::size_t replay_window = 256 * 1024;  // bytes of stored events that wait for a resumed connection
 
 std::string error_text(int code, std::string_view message, const rpc::request_id& id = {}) {
     std::string text;
@@ -37,7 +38,8 @@ void refuse(exchange& ex, const unavailable& why, const rpc::request_id& id) {
 
 legacy_session::legacy_session(http_worker& l, std::string id, std::string credential, bool one_stream)
     : worker_(l), id_(std::move(id)), credential_(std::move(credential)), one_stream_(one_stream),
-      log_(l.shared.options.limits.max_events, l.shared.options.limits.max_event_bytes), used_(l.coarse_now()) {}
+      log_(l.shared.options.limits.max_events, l.shared.options.limits.max_event_bytes, l.shared.budget),
+      used_(l.coarse_now()) {}
 
 std::shared_ptr<legacy_session> legacy_session::create(http_worker& l, std::string id, std::string credential,
                                                        bool one_stream) {
@@ -50,7 +52,7 @@ std::shared_ptr<legacy_session> legacy_session::create(http_worker& l, std::stri
     if (!made->session_) return nullptr;
     l.hold();
     ++l.shared.counters.sessions;
-    made->session_->start(l.loop, *made, l.shared.server->core->options.limits);
+    made->session_->start(l.loop, *made, l.shared.server->core().options.limits);
     return made;
 }
 
@@ -90,6 +92,7 @@ bool legacy_session::open(const rpc::message& message, std::shared_ptr<exchange>
 void legacy_session::post(std::span<const rpc::message> messages, bool batch, std::shared_ptr<exchange> ex) {
     auto self = shared_from_this();
     touch();
+    client_returned_ = true;
     auto session = session_;
     rpc::peer_core& core = session->peer().core();
     std::size_t requests = 0;
@@ -104,6 +107,12 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
     }
     if (requests > 0 && core.closing()) {
         return refuse(*ex, shutting_down(), messages.front().id);
+    }
+    const std::size_t most = worker_.shared.server->core().options.limits.max_in_flight;
+    if (requests > most) {  // larger than max_in_flight: can never be accepted
+        return ex->respond(400, json_type,
+                           error_text(error_code::invalid_request,
+                                      "a batch may contain at most " + std::to_string(most) + " requests"));
     }
     bool only_pings = messages.size() == 1 && messages[0].method == "ping";  // A12
     if (requests > core.room() && !only_pings) {                             // F8
@@ -129,6 +138,7 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
 
 void legacy_session::listen(std::string_view last_event, std::shared_ptr<exchange> ex) {
     touch();
+    client_returned_ = true;
     if (!last_event.empty()) {
         auto from = event_log::read_id(last_event);
         if (!from || !has_ids() || !log_.can_resume(*from) || !find(from->stream)) {  // H16
@@ -180,7 +190,8 @@ void legacy_session::listen_old(std::string_view message_path, std::shared_ptr<e
 
 void legacy_session::resume(const event_log::position& from, std::shared_ptr<exchange> ex) {
     stream& s = *find(from.stream);
-    if (s.at) s.at->end_stream();  // H11: the old connection is dead, although not detected yet
+    // H11: the old connection is dead, although not detected yet. Nobody reads its queue.
+    if (auto old = std::exchange(s.at, nullptr)) old->abort();
     s.at = std::move(ex);
     s.at->attach(weak_from_this(), worker_.loop, from.stream);
     if (s.general) {
@@ -191,16 +202,34 @@ void legacy_session::resume(const event_log::position& from, std::shared_ptr<exc
     s.open = true;
     events_.clear();
     append_comment(events_);
-    if (session_->negotiated() >= revision::r2025_11_25) {
+    if (protocol::has_priming_events(session_->negotiated())) {
         // Keeps the position of clients that lose this stream before its first event.
         append_priming_event(events_, event_log::id_of(from.stream, from.number));
     }
-    log_.replay(from, [&](std::uint64_t number, std::string_view data) {
-        append_event(events_, event_log::id_of(from.stream, number), {}, data);
-    });
     s.at->send(events_);
-    if (!s.general && s.ended != time_point::max()) std::exchange(s.at, nullptr)->end_stream();
+    s.replayed = from.number;
+    replay(from.stream, s);
     worker_.flush_dirty();
+}
+
+// Sends stored events until enough bytes wait for the client; on_exchange_drained continues. Otherwise a client that resumes often and
+// never reads would make us keep a copy of the log for each of its connections.
+void legacy_session::replay(stream_id on, stream& s) {
+    if (!log_.can_resume({on, s.replayed})) {  // evicted meanwhile: the client is too slow
+        s.replayed = 0;
+        return std::exchange(s.at, nullptr)->abort();
+    }
+    events_.clear();
+    bool complete = log_.replay({on, s.replayed}, [&](std::uint64_t number, std::string_view data) {
+        if (s.at->waiting() + events_.size() >= replay_window) return false;
+        append_event(events_, event_log::id_of(on, number), {}, data);
+        s.replayed = number;
+        return true;
+    });
+    if (!events_.empty()) s.at->send(events_);
+    if (!complete) return;
+    s.replayed = 0;
+    if (!s.general && s.ended != time_point::max()) std::exchange(s.at, nullptr)->end_stream();
 }
 
 // ---- sent messages ----
@@ -232,7 +261,7 @@ void legacy_session::open_stream(stream_id on, stream& s) {
     s.open = true;
     events_.clear();
     append_comment(events_);  // makes proxies forward the head (H19)
-    if (has_ids() && session_->negotiated() >= revision::r2025_11_25) {
+    if (has_ids() && protocol::has_priming_events(session_->negotiated())) {
         append_priming_event(events_, event_log::id_of(on, log_.add(on, {})));  // LHTTP-20
         s.has_id = true;
     }
@@ -246,6 +275,10 @@ void legacy_session::say(stream_id on, stream& s, std::string_view text) {
     bool kept = has_ids() && s.open;
     if (!s.at && !kept) {
         worker_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
+        return;
+    }
+    if (s.replayed > 0) {  // comes after the stored events
+        log_.add(on, text);
         return;
     }
     if (s.at && !s.open) open_stream(on, s);
@@ -289,6 +322,7 @@ void legacy_session::request_done(stream_id on, stream& s) {
 }
 
 void legacy_session::end_stream(stream_id on, stream& s) {
+    if (s.replayed > 0) return has_ended(on, s);  // replay() ends it
     if (auto to = std::exchange(s.at, nullptr)) to->end_stream();
     if (s.open && has_ids()) {
         has_ended(on, s);
@@ -306,9 +340,15 @@ void legacy_session::has_ended(stream_id on, stream& s) {
         ended_.pop_front();
         auto at = streams_.find(oldest);
         if (oldest == on || at == streams_.end() || at->second.ended == time_point::max()) continue;
-        streams_.erase(at);
-        log_.forget(oldest);
+        erase(oldest);
     }
+}
+
+void legacy_session::erase(stream_id on) {
+    auto at = streams_.find(on);
+    if (auto to = std::exchange(at->second.at, nullptr)) to->abort();  // it is still being replayed
+    streams_.erase(at);
+    log_.forget(on);
 }
 
 // B18: the request was cancelled; its HTTP exchange must still end.
@@ -331,6 +371,7 @@ void legacy_session::release(stream_id on, duration retry) {
     events_.clear();
     append_retry(events_, std::chrono::duration_cast<std::chrono::milliseconds>(retry));  // LHTTP-21
     s->at->send(events_);
+    s->replayed = 0;  // the client resumes where it was
     std::exchange(s->at, nullptr)->end_stream();
 }
 
@@ -350,6 +391,7 @@ void legacy_session::on_exchange_gone(std::uint64_t tag) {
     stream* s = find(tag);
     if (!s || !s->at || !s->at->gone()) return;
     s->at.reset();  // H6: the request continues
+    s->replayed = 0;
     if (!s->general) return;
     if (tag != general_) {
         std::erase(older_, tag);
@@ -359,7 +401,8 @@ void legacy_session::on_exchange_gone(std::uint64_t tag) {
     }
 }
 
-void legacy_session::on_exchange_drained() {
+void legacy_session::on_exchange_drained(std::uint64_t tag) {
+    if (stream* s = find(tag); s && s->at && s->replayed > 0) replay(tag, *s);
     if (session_) session_->peer().drained();
 }
 
@@ -407,13 +450,10 @@ bool legacy_session::check_idle(time_point now) {
         in_use = in_use || s.at;
         if (s.ended != time_point::max() && now - s.ended >= bounds.ended_stream) over.push_back(on);
     }
-    for (stream_id on : over) {
-        streams_.erase(on);
-        log_.forget(on);
-    }
+    for (stream_id on : over) erase(on);
     std::erase_if(ended_, [this](stream_id on) { return !streams_.contains(on); });
     if (in_use) used_ = now;
-    return now - used_ >= bounds.session_idle;
+    return now - used_ >= (unused() ? std::min(bounds.unused_session, bounds.session_idle) : bounds.session_idle);
 }
 
 }  // namespace keel::http

@@ -40,6 +40,7 @@ public:
     const std::string& id() const noexcept { return id_; }
     /// A session may be used only with the credential that created it (H2).
     bool belongs_to(std::string_view credential) const noexcept { return credential == credential_; }
+    bool is_old_transport() const noexcept { return one_stream_; }
     server_side::server_session& session() noexcept { return *session_; }
     bool ended() const noexcept { return !session_; }
 
@@ -55,6 +56,12 @@ public:
     void end(const char* why);
     /// Graceful shutdown: running calls may take `drain`, then all are answered.
     void stop(duration drain);
+    /// The client has sent nothing since `initialize`.
+    bool unused() const noexcept { return !client_returned_; }
+    time_point last_used() const noexcept { return used_; }
+    /// The bytes of its stored events, and a way to free some of them.
+    std::size_t stored_bytes() const noexcept { return log_.bytes(); }
+    void evict_oldest_event() { log_.evict_oldest(); }
     /// Returns true if the session has been idle for longer than the limit (H14). Also deletes expired streams.
     bool check_idle(time_point now);
 
@@ -71,6 +78,7 @@ private:
         bool batch = false;
         rpc::request_id id;                // of the request, unless it is a batch
         std::size_t unanswered = 0;        // number of requests
+        std::uint64_t replayed = 0;        // a resumed stream: the last stored event that was sent; 0: none is missing
         std::vector<std::string> answers;  // of a batch with a JSON response
         time_point ended = time_point::max();
     };
@@ -89,7 +97,7 @@ private:
 
     // exchange_user
     void on_exchange_gone(std::uint64_t tag) override;
-    void on_exchange_drained() override;
+    void on_exchange_drained(std::uint64_t tag) override;
     void on_exchange_quiet(std::uint64_t tag) override;
 
     bool has_ids() const noexcept;
@@ -105,6 +113,8 @@ private:
     void request_done(rpc::stream_id on, stream& s);
     void end_stream(rpc::stream_id on, stream& s);
     void resume(const event_log::position& from, std::shared_ptr<exchange> ex);
+    void replay(rpc::stream_id on, stream& s);
+    void erase(rpc::stream_id on);
     void touch() noexcept;
     void on_session_ended();
     std::string session_header() const { return "Mcp-Session-Id: " + id_ + "\r\n"; }
@@ -123,6 +133,7 @@ private:
     std::string events_;
     rpc::stream_id next_stream_ = 1;
     time_point used_;
+    bool client_returned_ = false;  // after `initialize`
     bool opening_ = false;
     bool ending_ = false;
 };

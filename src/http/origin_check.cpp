@@ -1,7 +1,7 @@
 #include "http/origin_check.hpp"
 
 #include "http/response_head.hpp"
-#include "http/tokens.hpp"
+#include "http_common/tokens.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -119,7 +119,6 @@ origin_check::origin_check(origin_rules rules) : rules_(std::move(rules)) {
 
 bool origin_check::host_allowed(const authority& host) const {
     if (any_host_ || (rules_.loopback && is_loopback_name(host.name))) return true;
-    if (!rules_.loopback && hosts_.empty()) return true;
     return std::any_of(hosts_.begin(), hosts_.end(), [&](const authority& each) {
         return each.name == host.name && (each.port < 0 || each.port == host.port);
     });
@@ -146,8 +145,7 @@ origin_check::verdict origin_check::check(std::string_view host, std::string_vie
     authority called;
     const bool has_host = host.data() != nullptr;
     // HTTP/1.0 clients may omit Host. That is accepted only where Host is not checked.
-    const bool host_is_fine = has_host ? read_authority(host, called) && host_allowed(called)
-                                       : any_host_ || (!rules_.loopback && hosts_.empty());
+    const bool host_is_fine = has_host ? read_authority(host, called) && host_allowed(called) : any_host_;
     // Origin first: if both are wrong, the status must be 403.
     if (origin.data() != nullptr && !listed(origin)) {
         page p;

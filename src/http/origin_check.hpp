@@ -17,9 +17,6 @@ namespace keel::inline KEEL_ABI::http {
 struct origin_rules {
     /// Bound to a loopback address: then Host must be localhost, 127.0.0.1 or [::1] with any port, and Origin absent or
     /// one of these with http or https and any port.
-    ///
-    /// Bound to another address and without `hosts`, Host is not checked, because the server's names are unknown. An Origin is then
-    /// accepted if it equals Host, which DNS rebinding can fake: a public server without authentication should set `hosts`.
     bool loopback = true;
     /// More allowed hosts: "example.com" (any port), "example.com:8080", "*" (all).
     std::vector<std::string> hosts = {};

@@ -24,14 +24,14 @@ std::string escaped(std::string_view text) {
 }
 
 server_health health_of(http_server_core& all) {
-    server_health h = all.server->core->health();
+    server_health h = all.server->core().health();
     h.connections = all.counters.connections;
     return h;
 }
 
 void front_page(http_connection& c, const request& r) {
     http_server_core& all = c.worker().shared;
-    const implementation& about = all.server->core->about;
+    const implementation& about = all.server->core().about;
     std::string host = r.host.data() ? escaped(r.host) : "localhost";
     std::string url = (all.tls ? "https://" : "http://") + host + escaped(all.options.path);
     std::string name = escaped(about.title.empty() ? about.name : about.title);
@@ -77,18 +77,25 @@ void metrics_page(http_connection& c) {
                     {"keel_http_streams", static_cast<double>(n.streams)},
                     {"keel_http_requests_total", static_cast<double>(all.requests())},
                     {"keel_http_refused_total", static_cast<double>(n.refused)},
-                    {"keel_http_undeliverable_total", static_cast<double>(n.undeliverable)}});
+                    {"keel_http_undeliverable_total", static_cast<double>(n.undeliverable)},
+                    {"keel_http_buffered_bytes", static_cast<double>(all.budget.used())},
+                    {"keel_http_closed_for_memory_total", static_cast<double>(n.closed_for_memory)}});
     c.respond(200, metrics_content_type, text, "Cache-Control: no-store\r\n");
 }
 
 }  // namespace
 
+bool is_monitor_page(const http_connection& c, const request& r) {
+    const http_options& o = c.worker().shared.options;
+    if (c.monitor() == o.monitor_address.empty()) return false;
+    return (!o.health_path.empty() && r.path == o.health_path) || (!o.metrics_path.empty() && r.path == o.metrics_path);
+}
+
 bool serve_page(http_connection& c, const request& r) {
     const http_options& o = c.worker().shared.options;
     bool front = r.path == "/";
-    bool health = !o.health_path.empty() && r.path == o.health_path;
-    bool metrics = !o.metrics_path.empty() && r.path == o.metrics_path;
-    if (!front && !health && !metrics) return false;
+    if (!front && !is_monitor_page(c, r)) return false;
+    bool health = r.path == o.health_path;
     if (r.method != "GET" && r.method != "HEAD") {
         c.respond(405, "text/plain; charset=utf-8", "Method not allowed: use GET or HEAD.\n", "Allow: GET, HEAD\r\n");
     } else if (front) {

@@ -34,6 +34,11 @@ enum class bug : unsigned char {
     http10_stream_kept_open,      // the end of a stream over HTTP/1.0 does not close the connection
     last_chunk_missing,           // a chunked stream ends without its last chunk
     quiet_not_reset,              // the keep-alive comment is sent on every check once the stream was quiet
+    head_not_checked,             // a body is buffered although the application would refuse its request
+    continue_before_check,        // "100 Continue" is sent before the application has seen the head
+    refused_body_kept,            // the connection stays open after a refusal without the body of its request
+    slow_body_tolerated,          // each byte of a body restarts its timeout
+    slow_reader_tolerated,        // each byte that the client reads restarts the write stall timeout
 };
 using enum bug;
 
@@ -67,6 +72,11 @@ inline constexpr std::pair<bug, const char*> names[] = {
     {bug::http10_stream_kept_open, "http10_stream_kept_open"},
     {bug::last_chunk_missing, "last_chunk_missing"},
     {bug::quiet_not_reset, "quiet_not_reset"},
+    {bug::head_not_checked, "head_not_checked"},
+    {bug::continue_before_check, "continue_before_check"},
+    {bug::refused_body_kept, "refused_body_kept"},
+    {bug::slow_body_tolerated, "slow_body_tolerated"},
+    {bug::slow_reader_tolerated, "slow_reader_tolerated"},
 };
 
 #else

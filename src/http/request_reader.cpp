@@ -1,6 +1,6 @@
 #include "http/request_reader.hpp"
 
-#include "http/tokens.hpp"
+#include "http_common/tokens.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -27,14 +27,17 @@ request_reader::request_reader(const reader_limits& limits)
                                 .max_trailers = limits.max_headers,
                                 .is_stream = false}) {}
 
-std::size_t request_reader::feed(std::string_view bytes) {
+std::size_t request_reader::feed(std::string_view bytes, bool stop_at_body) {
     if (state_ == state::refused) return bytes.size();
     if (state_ == state::complete) return 0;
-    std::size_t taken = state_ == state::head ? take_head(bytes) : 0;
+    const bool had_head = state_ == state::body;
+    std::size_t taken = had_head ? 0 : take_head(bytes);
     if (state_ == state::body) {
         const std::string_view rest = bytes.substr(taken);
         if (!rest.empty()) wants_continue_ = false;
-        taken += framing_ == framing::sized ? take_sized(rest) : take_chunked(rest);
+        const bool all_here = framing_ == framing::sized && rest.size() >= remaining_;
+        if (had_head || all_here || !stop_at_body)
+            taken += framing_ == framing::sized ? take_sized(rest) : take_chunked(rest);
         if (state_ == state::body) keep_head();
     }
     return state_ == state::refused ? bytes.size() : taken;

@@ -2,8 +2,8 @@
 
 // Reads HTTP/1.0 and 1.1 requests from input split at any byte. No I/O: the caller feeds the bytes it has read.
 
-#include "http/chunk_reader.hpp"
-#include "http/head_parser.hpp"
+#include "http_common/chunk_reader.hpp"
+#include "http_common/head_parser.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,10 @@ public:
 
     /// Consumes bytes up to the end of one request and returns their number; the rest belongs to the next request. Consumes nothing in
     /// state `complete`; consumes and discards everything in state `refused`.
-    std::size_t feed(std::string_view bytes);
+    ///
+    /// `stop_at_body`: stops at the end of the head, in state `body`, if the body is incomplete or chunked. The caller can then refuse the
+    /// request before its body is buffered, or continue.
+    std::size_t feed(std::string_view bytes, bool stop_at_body = false);
 
     state at() const noexcept { return state_; }
     /// At least one byte of a request was received. Empty lines before it do not count.
@@ -63,6 +66,8 @@ public:
     /// Frees all buffers, for a long response or an idle connection; invalidates the views of a complete request. Does nothing while a
     /// request is being read.
     void release_memory();
+    /// Bytes of an incomplete or copied body.
+    std::size_t body_memory() const noexcept { return kept_body_.capacity(); }
     /// Bytes of memory in use.
     std::size_t memory() const noexcept;
 

@@ -10,9 +10,6 @@
 
 namespace keel::inline KEEL_ABI::http {
 
-/// For example "Not Found"; "Unknown" for an unknown status.
-std::string_view reason_phrase(int status) noexcept;
-
 /// Appends the status line and, if the version needs it, Connection.
 void begin_response(std::string& out, int status, unsigned minor, bool keep_alive);
 /// Appends one header. Control characters in the value become blanks, which prevents header injection.

@@ -45,7 +45,7 @@ std::shared_ptr<stateless_handler> stateless_handler::create(http_connection& c)
     });
     if (!handler->session_) return nullptr;
     worker.hold();
-    handler->session_->start(worker.loop, *handler, worker.shared.server->core->options.limits);
+    handler->session_->start(worker.loop, *handler, worker.shared.server->core().options.limits);
     return handler;
 }
 

@@ -18,7 +18,8 @@ class http_connection;
 class http_worker;
 
 /// Has its own peer. HTTP has one request at a time on a connection, so the peer's connection is the HTTP connection: if it
-/// breaks, the running request is cancelled, as on other transports. Lives until its server_session has ended.
+/// breaks, a 2026-07-28 request is cancelled, as on other transports; an older one continues,
+/// and its answer is dropped. Lives until its server_session has ended.
 class stateless_handler final : public rpc::message_sink,
                                 private rpc::stream_control,
                                 public answer_watcher,

@@ -17,6 +17,9 @@ inline unavailable too_many_requests() { return {rpc::overloaded_error(), "Retry
 inline unavailable too_many_streams() {
     return {rpc::overloaded_error("too many streams are open"), "Retry-After: 10\r\n"};
 }
+inline unavailable low_memory() {
+    return {rpc::overloaded_error("the server has too much unread data"), "Retry-After: 5\r\n"};
+}
 inline unavailable too_many_sessions() {
     return {rpc::overloaded_error("too many sessions are open"), "Retry-After: 10\r\n"};
 }

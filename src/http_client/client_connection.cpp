@@ -208,7 +208,7 @@ void client_connection::take(std::string_view bytes) {
             return;
         }
         switch (reader_.next(bytes)) {
-            case response_reader::event::more: return;
+            case response_reader::event::more: return wire_->expect_more_input();
             case response_reader::event::bad: return fail(transfer_failure::malformed, reader_.why());
             case response_reader::event::end: return complete(bytes.empty());
             case response_reader::event::head: take_head(); break;

@@ -1,6 +1,6 @@
 #include "http_client/http_link_headers.hpp"
 
-#include "http/tokens.hpp"
+#include "http_common/tokens.hpp"
 #include "protocol/mirrored_headers.hpp"
 
 #include <algorithm>

@@ -1,6 +1,9 @@
 #include "http_client/http_link_listener.hpp"
 
-#include "http_client/http_link.hpp"
+#include "http_client/http_link_headers.hpp"
+#include "http_client/http_session.hpp"
+#include "http_client/link_context.hpp"
+#include "http_client/message_inbox.hpp"
 
 #include <utility>
 
@@ -15,6 +18,10 @@ constexpr duration long_enough = std::chrono::seconds(10);  // a stream that las
 
 }  // namespace
 
+link_listener::link_listener(link_context& context, const http_session& session, message_inbox& inbox,
+                             std::function<void()> on_session_lost) noexcept
+    : context_(context), session_(session), inbox_(inbox), on_session_lost_(std::move(on_session_lost)) {}
+
 void link_listener::open() {
     if (is_open() || answered_->is_set()) {
         close();
@@ -24,13 +31,13 @@ void link_listener::open() {
     pace_ = {};
     if (busy_) {
         // Called from an event of the previous stream: the reader is on the stack.
-        pause_ = start_timer_after(*home_.loop_, duration::zero(), [this] {
+        pause_ = context_.start_timer(duration::zero(), [this] {
             pause_ = 0;
             open();
         });
         return;
     }
-    reader_.emplace(http::sse_limits{home_.options_.max_body});
+    reader_.emplace(http::sse_limits{context_.max_body()});
     start();
 }
 
@@ -42,15 +49,14 @@ task<void> link_listener::answered() {
 // Posted, because a waiting task may end the link.
 void link_listener::tell_answered() {
     if (answered_->is_set()) return;
-    home_.loop_->post([done = answered_] { done->set(); });
+    context_.post([done = answered_] { done->set(); });
 }
 
 void link_listener::close() noexcept {
     if (is_open()) tell_answered();
     ++run_;
-    if (transfer_ != 0 && home_.pool_) home_.pool_->cancel(transfer_);
-    transfer_ = 0;
-    home_.loop_->stop_timer(std::exchange(pause_, 0));
+    context_.cancel(transfer_);
+    context_.stop_timer(pause_);
 }
 
 void link_listener::start() {
@@ -60,17 +66,17 @@ void link_listener::start() {
     std::string_view id = reader_->last_event_id();
     if (!is_writable_header("last-event-id", id)) id = {};
     goes_on_ = !id.empty();
-    out.headers = headers_of_stream(home_.terms_, id);
+    out.headers = headers_of_stream(session_.terms(), id);
     reading_ = false;
     reader_->restart();
-    transfer_ = home_.pool_->start(std::move(out), *this);
+    transfer_ = context_.start(std::move(out), *this);
 }
 
 void link_listener::again() {
     transfer_ = 0;
     // A stream that never worked is given up; one that did is reopened as long as the session lasts.
     if (!worked_ && pace_.exhausted()) return;
-    pause_ = start_timer_after(*home_.loop_, pace_.next(reader_->retry()), [this] {
+    pause_ = context_.start_timer(pace_.next(reader_->retry()), [this] {
         pause_ = 0;
         start();
     });
@@ -81,21 +87,21 @@ void link_listener::on_response(const response_view& r) {
     if (r.status >= 200 && r.status < 300 && is_event_stream_type(r.header("content-type"))) {
         const bool interrupted = std::exchange(worked_, true);
         reading_ = true;
-        since_ = home_.loop_->now();
-        if (interrupted && !goes_on_) home_.user_->on_gap();
+        since_ = context_.now();
+        if (interrupted && !goes_on_) context_.user().on_gap();
         return;
     }
-    home_.pool_->cancel(std::exchange(transfer_, 0));
+    context_.cancel(transfer_);
     if (r.status >= 500 || is_for_now(r.status)) return again();
     if (!worked_) return;  // the server has no such stream, which is allowed
     // Many servers send 404 instead of 405. It means a lost session only if the stream worked before (LHTTP-11).
-    if (r.status == 404 && home_.has_session()) return home_.lose_session();
+    if (r.status == 404 && session_.has_id()) return on_session_lost_();
     if (goes_on_) {
         // The server may not keep that event any more (H16). A stream from now on is better than none.
         reader_->forget_position();
         return again();
     }
-    home_.user_->on_silence("the server closed the stream for its notifications: " + describe_refusal(r.status, {}));
+    context_.user().on_silence("the server closed the stream for its notifications: " + describe_refusal(r.status, {}));
 }
 
 void link_listener::on_body(std::string_view bytes) {
@@ -107,19 +113,19 @@ void link_listener::on_body(std::string_view bytes) {
         [this, run](const http::sse_event& e) {
             if (run != run_) return;
             pace_.event_received();
-            home_.take_event(nullptr, e);
+            inbox_.take_event(nullptr, e);
         },
         [this, run](std::string_view beginning) {
             if (run != run_) return;
             pace_.event_received();
-            home_.take_large_message(beginning);
+            inbox_.take_large_message(beginning);
         });
     busy_ = false;
 }
 
 void link_listener::on_end() {
     tell_answered();
-    if (reading_ && home_.loop_->now() - since_ >= long_enough) pace_.event_received();
+    if (reading_ && context_.now() - since_ >= long_enough) pace_.event_received();
     again();
 }
 

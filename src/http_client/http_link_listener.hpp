@@ -2,27 +2,34 @@
 
 // The GET event stream for the server's own requests and notifications (revisions before 2026-07-28).
 
-#include "http/sse_reader.hpp"
 #include "http_client/http_link_outcome.hpp"
 #include "http_client/transfer.hpp"
+#include "http_common/sse_reader.hpp"
 
 #include <keel/async.hpp>
 #include <keel/task.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
 
 namespace keel::inline KEEL_ABI::http_client {
 
-class http_link;
+class http_session;
+class link_context;
+class message_inbox;
 
 /// Opened when a session begins, and resumed whenever it ends, as long as the session lasts. If the server rejects the first request,
-/// it has no such stream.
-class link_listener final : public transfer_user {
+/// it has no such stream. Owned by the http_link; used on its loop only.
+class link_listener final : private transfer_user {
 public:
-    explicit link_listener(http_link& home) noexcept : home_(home) {}
+    /// `on_session_lost` is called when the response says that the session has expired.
+    link_listener(link_context& context, const http_session& session, message_inbox& inbox,
+                  std::function<void()> on_session_lost) noexcept;
+    link_listener(const link_listener&) = delete;
+    link_listener& operator=(const link_listener&) = delete;
     ~link_listener() = default;
 
     /// Opens the stream for the current session.
@@ -42,7 +49,10 @@ private:
     void again();
     void tell_answered();
 
-    http_link& home_;
+    link_context& context_;
+    const http_session& session_;
+    message_inbox& inbox_;
+    const std::function<void()> on_session_lost_;
     transfer_pool::id transfer_ = 0;
     loop::timer pause_ = 0;
     std::optional<http::sse_reader> reader_;

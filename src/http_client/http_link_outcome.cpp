@@ -1,6 +1,6 @@
 #include "http_client/http_link_outcome.hpp"
 
-#include "http/response_head.hpp"
+#include "http_common/reason_phrase.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -20,7 +20,7 @@ rpc::call_outcome failed_call(error_kind kind, std::string why, int http_status)
     rpc::call_outcome outcome;
     outcome.kind = kind;
     outcome.error.message = std::move(why);
-    outcome.http_status = http_status;
+    outcome.transport_status = http_status;
     return outcome;
 }
 

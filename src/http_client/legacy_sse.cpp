@@ -1,6 +1,8 @@
 #include "http_client/legacy_sse.hpp"
 
-#include "http_client/http_link.hpp"
+#include "http_client/http_session.hpp"
+#include "http_client/link_context.hpp"
+#include "http_client/message_inbox.hpp"
 #include "http_client/url_parts.hpp"
 #include "schema/uri.hpp"
 
@@ -43,14 +45,14 @@ std::optional<std::string> endpoint_path(std::string_view origin, std::string_vi
     return found;
 }
 
-legacy_sse_stream::legacy_sse_stream(http_link& home, duration timeout)
-    : home_(home), reader_(http::sse_limits{home.options_.max_body}) {
+legacy_sse_stream::legacy_sse_stream(link_context& context, const http_session& session, message_inbox& inbox)
+    : context_(context), inbox_(inbox), reader_(http::sse_limits{context.max_body()}) {
     transfer_request out;
     out.method = "GET";
     out.lasting = true;
-    out.headers = headers_of_stream(home.terms_, {});
-    transfer_ = home.pool_->start(std::move(out), *this);
-    timer_ = start_timer_after(*home.loop_, timeout, [this] {
+    out.headers = headers_of_stream(session.terms(), {});
+    transfer_ = context.start(std::move(out), *this);
+    timer_ = context.start_timer(std::min(context.bounds().request_idle, endpoint_timeout), [this] {
         timer_ = 0;
         lose("no endpoint event within the timeout");
     });
@@ -60,9 +62,8 @@ legacy_sse_stream::~legacy_sse_stream() { stop(); }
 
 void legacy_sse_stream::stop() noexcept {
     stopped_ = true;
-    home_.loop_->stop_timer(std::exchange(timer_, 0));
-    if (transfer_ != 0 && home_.pool_) home_.pool_->cancel(transfer_);
-    transfer_ = 0;
+    context_.stop_timer(timer_);
+    context_.cancel(transfer_);
 }
 
 void legacy_sse_stream::on_response(const response_view& r) {
@@ -79,14 +80,14 @@ void legacy_sse_stream::on_body(std::string_view bytes) {
         [this](std::string_view beginning) {
             if (stopped_) return;
             if (endpoint_.empty()) return lose("the first event is not an endpoint event");
-            home_.take_large_message(beginning);
+            inbox_.take_large_message(beginning);
         });
 }
 
 void legacy_sse_stream::take(const http::sse_event& e) {
-    if (!endpoint_.empty()) return home_.take_event(nullptr, e);
+    if (!endpoint_.empty()) return inbox_.take_event(nullptr, e);
     if (e.event != "endpoint") return lose("the first event is not an endpoint event");
-    auto path = endpoint_path(home_.pool_->origin(), home_.pool_->path(), e.data);
+    auto path = endpoint_path(context_.pool().origin(), context_.pool().path(), e.data);
     if (!path) return lose("the endpoint URL has a different origin");
     endpoint_ = *path;
     decide();
@@ -96,9 +97,9 @@ void legacy_sse_stream::on_failure(transfer_failure, std::string_view why) { los
 
 // Posted, because the waiting task would otherwise run inside a callback of the pool.
 void legacy_sse_stream::decide() {
-    home_.loop_->stop_timer(std::exchange(timer_, 0));
-    home_.later([this, home = &home_] {
-        if (home->old_.get() == this) decided.set();
+    context_.stop_timer(timer_);
+    context_.post([this, still = std::weak_ptr<char>(alive_)] {
+        if (!still.expired()) decided.set();
     });
 }
 
@@ -107,27 +108,8 @@ void legacy_sse_stream::lose(std::string_view why) {
     std::string cause(why);
     stop();
     // If the stream fails before the waiting task runs, usable() is false.
-    if (decided.is_set()) home_.peer_->fail(cause);
+    if (decided.is_set()) context_.peer().fail(cause);
     else decide();
-}
-
-task<bool> http_link::fall_back_to_old_transport() {
-    if (!options_.allow_old_transport || closed_ || !pool_ || old_) co_return false;
-    struct undo {
-        http_link& home;
-        bool keep = false;
-        ~undo() {
-            if (!keep) home.old_.reset();
-        }
-    } attempt{*this};
-    terms_.modern = false;
-    terms_.version.clear();
-    terms_.session.clear();
-    old_ = std::make_unique<legacy_sse_stream>(*this, std::min(limits_.request_idle, endpoint_timeout));
-    co_await old_->decided;
-    if (!old_ || !old_->usable()) co_return false;
-    attempt.keep = true;
-    co_return true;
 }
 
 }  // namespace keel::http_client

@@ -32,6 +32,7 @@ public:
     written write(std::string_view bytes) override { return raw_->write(bytes); }
     void pause() noexcept override { raw_->pause(); }
     void resume() override { raw_->resume(); }
+    void expect_more_input() noexcept override { raw_->expect_more_input(); }
     void end_output() noexcept override { raw_->end_output(); }
     void close() noexcept override;
     std::string describe() const override { return "through " + raw_->describe(); }

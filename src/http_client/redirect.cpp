@@ -1,6 +1,6 @@
 #include "http_client/redirect.hpp"
 
-#include "http/tokens.hpp"
+#include "http_common/tokens.hpp"
 
 #include <algorithm>
 #include <stdexcept>

@@ -2,9 +2,9 @@
 
 // An incremental parser for HTTP/1.0 and 1.1 responses. No I/O: the caller feeds the bytes it has read.
 
-#include "http/chunk_reader.hpp"
-#include "http/head_parser.hpp"
 #include "http_client/transfer.hpp"
+#include "http_common/chunk_reader.hpp"
+#include "http_common/head_parser.hpp"
 
 #include <chrono>
 #include <cstddef>

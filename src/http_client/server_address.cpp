@@ -1,6 +1,6 @@
 #include "http_client/server_address.hpp"
 
-#include "http/tokens.hpp"
+#include "http_common/tokens.hpp"
 #include "rpc/message.hpp"
 
 #include <array>

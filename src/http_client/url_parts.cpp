@@ -1,6 +1,6 @@
 #include "http_client/url_parts.hpp"
 
-#include "http/tokens.hpp"
+#include "http_common/tokens.hpp"
 #include "protocol/base64.hpp"
 #include "protocol/uri.hpp"
 

@@ -1,6 +1,7 @@
 #include "json/container.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -204,10 +205,18 @@ const value* value::find(std::string_view key) const noexcept {
 
 value* value::find(std::string_view key) noexcept { return const_cast<value*>(std::as_const(*this).find(key)); }
 
-const value& value::operator[](std::string_view key) const noexcept {
+const value& value::operator[](std::string_view key) const& noexcept {
     static const value nothing;
     const value* found = find(key);
     return found ? *found : nothing;
+}
+
+value& value::slot(std::string_view key) {
+    if (kind_ == kind::object) {
+        container::own(*this);
+        if (value* found = find(key)) return *found;
+    }
+    return append(key, {});
 }
 
 const value& value::at(std::size_t index) const {
@@ -215,6 +224,22 @@ const value& value::at(std::size_t index) const {
     if (index >= size_)
         throw error("index " + std::to_string(index) + " out of range: the array size is " + std::to_string(size_));
     return items()[index];
+}
+
+value& value::at(std::size_t index) { return const_cast<value&>(std::as_const(*this).at(index)); }
+
+std::int64_t value::whole_number(std::int64_t least, std::int64_t most) const {
+    const bool whole = kind_ == kind::real && std::trunc(real_) == real_ && real_ >= -0x1p63 && real_ < 0x1p63;
+    const std::int64_t n = whole ? static_cast<std::int64_t>(real_) : as_int();
+    if (n < least || n > most) throw error("integer out of range");
+    return n;
+}
+
+std::uint64_t value::whole_number(std::uint64_t most) const {
+    const bool whole = kind_ == kind::real && std::trunc(real_) == real_ && real_ >= 0 && real_ < 0x1p64;
+    const std::uint64_t n = whole ? static_cast<std::uint64_t>(real_) : as_uint();
+    if (n > most) throw error("integer out of range");
+    return n;
 }
 
 value& value::set(std::string_view key, value v) {
@@ -242,6 +267,26 @@ void value::reserve(std::size_t n) {
 }
 
 bool operator==(const value& a, const value& b) noexcept { return container::equal(a, b); }
+
+namespace detail {
+
+value array_of(value* parts, std::size_t count) {
+    value made = array();
+    made.reserve(count);
+    for (std::size_t i = 0; i != count; ++i) made.push_back(std::move(parts[i]));
+    return made;
+}
+
+value object_of(value* names_and_contents, std::size_t count) {
+    value made = object();
+    made.reserve(count / 2);
+    for (std::size_t i = 0; i != count; i += 2) {
+        made.set(names_and_contents[i].as_string(), std::move(names_and_contents[i + 1]));
+    }
+    return made;
+}
+
+}  // namespace detail
 
 value array(std::initializer_list<value> items) {
     value result;

@@ -64,6 +64,11 @@ command_line read_command_line(int argc, const char* const* argv) {
             line.http.allow_origins.push_back(value("an origin"));
         } else if (word == "--allow-host") {
             line.http.allow_hosts.push_back(value("a host name"));
+        } else if (word == "--allow-any-host") {
+            takes_none();
+            line.http.allow_hosts.push_back("*");
+        } else if (word == "--monitor") {
+            line.http.monitor_address = value("HOST:PORT");
         } else if (word == "--json") {
             takes_none();
             line.http.answers = http_options::answer_form::json;
@@ -87,6 +92,9 @@ command_line read_command_line(int argc, const char* const* argv) {
             line.serving.drain = read_duration(text);
             if (!line.serving.drain && line.problem.empty())
                 line.problem = "--drain: invalid duration: " + text + " (use 2s or 500ms)";
+        } else if (word == "--no-watch-client") {
+            takes_none();
+            line.serving.watch_client = false;
         } else if (word == "--log-level") {
             std::string text = value("a level");
             auto level = find_log_level(text);
@@ -120,7 +128,10 @@ std::string help_text(std::string_view program, const implementation& about) {
         "HTTP options:\n"
         "  --path PATH         path of the MCP endpoint (default: /mcp)\n"
         "  --threads N         number of threads, each with its own event loop (default: one per processor)\n"
-        "  --allow-host NAME   accept requests for this host name too; may be repeated\n"
+        "  --allow-host NAME   accept requests for this host name; may be repeated. Required on other addresses than "
+        "loopback\n"
+        "  --allow-any-host    accept requests for every host name\n"
+        "  --monitor HOST:PORT serve /health and /metrics on this address only\n"
         "  --allow-origin URL  allow web pages of this origin to use the server (CORS); may be repeated\n"
         "  --tls-cert FILE, --tls-key FILE\n"
         "                      serve HTTPS; the files are read again when they change\n"
@@ -131,6 +142,8 @@ std::string help_text(std::string_view program, const implementation& about) {
         "Other options:\n"
         "  --drain DURATION    how long running calls may continue after the end of input or SIGTERM\n"
         "                      (2s, 500ms, 1m; default: 0, or until they finish if the input is a file)\n"
+        "  --no-watch-client   with --stdio: do not end when the client process ends, only when it closes the pipes\n"
+        "                      (also KEEL_WATCH_CLIENT=off in the environment)\n"
         "  --log-level LEVEL   least severe message written to standard error (default: warning)\n"
         "  -h, --help          show this help\n"
         "\n"

@@ -7,17 +7,32 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 
 namespace keel::inline KEEL_ABI {
 
 namespace program {
 
+std::optional<bool> read_watch_client(const char* value) {
+    std::string_view text = value ? value : "";
+    if (text.empty() || text == "on" || text == "1") return true;
+    if (text == "off" || text == "0") return false;
+    return std::nullopt;
+}
+
 int serve_in_foreground(server& s, const foreground_options& how) {
     auto& impl = *server_access::of(s);
-    if (!impl.core->options.log) impl.core->set_fallback_log(how.level);
+    if (!impl.core().options.log) impl.core().set_fallback_log(how.level);
     open_missing_standard_descriptors();
+    std::optional<bool> watch_client = how.watch_client;
+    if (!watch_client) watch_client = read_watch_client(std::getenv("KEEL_WATCH_CLIENT"));
+    if (!watch_client) {
+        std::fprintf(stderr, "%s: KEEL_WATCH_CLIENT: invalid value \"%s\" (on or off)\n", s.about().name.c_str(),
+                     std::getenv("KEEL_WATCH_CLIENT"));
+        return 2;
+    }
     auto on = async::epoll_loop::create();
-    limits bounds = impl.core->options.limits;
+    limits bounds = impl.core().options.limits;
     if (how.drain) bounds.drain_on_eof = *how.drain;
     duration drain = how.drain.value_or(duration::zero());
     int status = 0;
@@ -28,15 +43,13 @@ int serve_in_foreground(server& s, const foreground_options& how) {
         return 1;
     }
 
-    {
-        std::lock_guard lock(impl.mutex);
-        impl.when_idle = [on] { on->stop(); };
-    }
+    impl.on_idle([on] { on->stop(); });
     signal_watch signals(*on, [&impl, drain] { impl.request_stop(drain); });
     // On the loop's own thread, before anything is served, so that a failure to open is reported before the first request.
     on->post([&] {
         try {
-            for (const endpoint& where : how.endpoints) {
+            for (endpoint where : how.endpoints) {
+                where.watch_client = *watch_client;
                 // The process that started this program owns its standard input: when that ends, this program stops too.
                 impl.open(on, where, bounds, how.drain.has_value(), [&impl, drain] { impl.request_stop(drain); });
                 if (where.where != endpoint::kind::stdio) {
@@ -51,10 +64,7 @@ int serve_in_foreground(server& s, const foreground_options& how) {
         }
     });
     on->run();
-    {
-        std::lock_guard lock(impl.mutex);
-        impl.when_idle = nullptr;
-    }
+    impl.on_idle({});
     on->end();
     std::size_t stuck = impl.end_workers();
     if (stuck > 0) {
@@ -63,7 +73,7 @@ int serve_in_foreground(server& s, const foreground_options& how) {
         std::fflush(nullptr);
         std::_Exit(status);
     }
-    impl.finish();
+    impl.hooks().finish();
     return status;
 }
 

@@ -17,6 +17,9 @@ struct foreground_options {
     std::vector<endpoint> endpoints = {};
     /// Drain time at shutdown and at the end of input. Default: none at shutdown, `limits::drain_on_eof` at the end of input.
     std::optional<duration> drain = {};
+    /// Whether a server on standard input and output ends when its client process ends. Default: as the environment variable
+    /// KEEL_WATCH_CLIENT says ("on" or "off"), otherwise on.
+    std::optional<bool> watch_client = {};
     /// Least severe message to write to standard error, if the server has no log function of its own.
     log_level level = log_level::warning;
     /// Opens what `endpoints` cannot describe (HTTP). Called on the loop before anything is served; an exception is reported on
@@ -24,7 +27,11 @@ struct foreground_options {
     std::function<void(const std::shared_ptr<async::epoll_loop>&)> open_more = {};
 };
 
-/// Returns the exit status: 0 after a graceful shutdown, 1 if serving failed. Exits the process if a handler ignores its
+/// Returns the setting of KEEL_WATCH_CLIENT. `value` is the value of the variable, or null if it is not set. Returns nullopt if it
+/// is invalid.
+std::optional<bool> read_watch_client(const char* value);
+
+/// Returns the exit status: 0 after a graceful shutdown, 1 if serving failed, 2 if the environment is invalid. Exits the process if a handler ignores its
 /// cancellation.
 int serve_in_foreground(server& s, const foreground_options& how);
 

@@ -28,6 +28,14 @@ constexpr std::optional<revision> find_revision(std::string_view name) noexcept 
     return std::nullopt;
 }
 
+/// A revision with a handshake.
+constexpr std::optional<revision> find_legacy_revision(std::string_view name) noexcept {
+    auto found = find_revision(name);
+    return found && *found <= latest_legacy ? found : std::nullopt;
+}
+
+/// True for the version of a request without handshake: so far one revision has these.
+constexpr bool is_modern(std::string_view version) noexcept { return version == name_of(latest); }
 /// No handshake: every request carries version and capabilities.
 constexpr bool is_modern(revision r) noexcept { return r >= revision::r2026_07_28; }
 constexpr bool has_batches(revision r) noexcept { return r == revision::r2025_03_26; }
@@ -46,6 +54,8 @@ constexpr bool has_elicitation(revision r) noexcept { return r >= revision::r202
 constexpr bool has_url_elicitation(revision r) noexcept { return r >= revision::r2025_11_25; }
 /// URL elicitation with an id, a completion notification, and the error that requests it.
 constexpr bool has_elicitation_ids(revision r) noexcept { return r == revision::r2025_11_25; }
+/// HTTP event streams begin with an event that has only an id, so that a client can resume a stream from its start.
+constexpr bool has_priming_events(revision r) noexcept { return r >= revision::r2025_11_25; }
 constexpr bool has_sampling_tools(revision r) noexcept { return r >= revision::r2025_11_25; }
 /// Descriptions and web sites of implementations.
 constexpr bool has_implementation_details(revision r) noexcept { return r >= revision::r2025_11_25; }

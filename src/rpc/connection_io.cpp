@@ -34,6 +34,7 @@ void connection_io::on_input(std::string_view bytes) {
         framer_.feed(
             bytes, [this](std::string_view line) { return peer_->receive_line(line); },
             [this](std::string_view beginning) { peer_->receive_too_large(beginning); });
+        if (framer_.incomplete() && !closed_) wire_->expect_more_input();
     });
 }
 

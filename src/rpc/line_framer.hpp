@@ -62,6 +62,8 @@ public:
         }
     }
 
+    /// True if the bytes so far end within a line.
+    bool incomplete() const noexcept { return skipping_ || !partial_.empty(); }
     /// The text after the last newline; empty while a line is being skipped.
     std::string_view remainder() noexcept { return skipping_ ? std::string_view() : strip(partial_); }
 

@@ -84,7 +84,7 @@ void sort_out(message& m, const known_members& has) {
     m.method = *method;
     if (has.id && !m.id.present()) return be_invalid(m, "id is neither a string nor an integer");
     m.kind = has.id ? message_kind::request : message_kind::notification;
-    if (has.params) {
+    if (has.params && !has.params->is_null()) {  // Go's client sends null for absent parameters
         m.params = has.params;
         if (!has.params->is_object()) m.problem = "params is not an object";
     }
@@ -256,6 +256,12 @@ truncated_message read_truncated(std::string_view beginning) {
         }
     }
     return seen;
+}
+
+const char* batch_problem(const json::value& v, bool supported, std::size_t max_size) noexcept {
+    if (!supported) return batches_unsupported;
+    if (v.empty()) return "empty batch";
+    return v.size() > max_size ? "batch too large" : nullptr;
 }
 
 std::string printable(std::string_view text, std::size_t limit) {

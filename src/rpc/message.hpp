@@ -48,6 +48,11 @@ failure refused_by_shutdown_error();
 /// `data.reason` is "overloaded" (A12, F8).
 failure overloaded_error(std::string message = "too many requests in flight");
 
+/// The error text for a batch where the protocol revision has none.
+inline constexpr const char* batches_unsupported = "batches are not part of this protocol revision";
+/// Why a batch cannot be served, or null. `v` is an array.
+const char* batch_problem(const json::value& v, bool supported, std::size_t max_size) noexcept;
+
 /// A text in several pieces, so that a large piece need not be copied to join them.
 using text_pieces = std::span<const std::string_view>;
 

@@ -3,8 +3,8 @@
 // The output of a peer: the one interface through which peer_core sends its messages. What only some sinks can do (withdraw unsent
 // messages, control streams, wait for a slow reader) is in small interfaces of its own, which a sink offers or not.
 //
-// Implementations: byte_stream_sink (stdio, sockets), http::stateless_handler and http::legacy_session (HTTP server), http::http_link
-// (HTTP client).
+// Implementations: byte_stream_sink (stdio, sockets), http::stateless_handler and http::legacy_session (HTTP server),
+// http_client::message_outbox (HTTP client).
 
 #include "rpc/request_id.hpp"
 
@@ -26,6 +26,9 @@ using serial = std::uint64_t;
 /// stream 0 is for messages that belong to no request.
 using stream_id = std::uint64_t;
 
+/// Names and values that the caller of a request adds for the transport. A byte stream ignores them.
+using message_attributes = std::vector<std::pair<std::string, std::string>>;
+
 /// Describes a message that is being sent, for sinks that route or withdraw messages. Pointers and views are valid during the call.
 struct outgoing_message {
     enum class kind : unsigned char {
@@ -40,10 +43,10 @@ struct outgoing_message {
     stream_id stream = 0;
     const request_id* answered_id = nullptr;  // set for a response that a cancel may withdraw
     int code = 0;                             // of an error
-    // Of a request or notification: HTTP repeats these in headers.
+    // Of a request or notification, for transports that show them outside of the message, as HTTP does in headers.
     std::string_view method = {};
-    std::string_view name = {};  // of the tool, resource or prompt; "" if there is none
-    const std::vector<std::pair<std::string, std::string>>* headers = nullptr;
+    std::string_view name = {};                      // of the tool, resource or prompt; "" if there is none
+    const message_attributes* attributes = nullptr;  // of the caller
 
     bool is_response() const noexcept { return type == kind::result || type == kind::error; }
     /// Sent because the peer sent a request: a response, or a message on behalf of a request.

@@ -10,7 +10,7 @@ keel::error error_of(call_outcome o) {
     bool rejected = o.kind == error_kind::rejected;
     keel::error why = rejected ? keel::error(o.error.code, o.error.message, std::move(o.error.data))
                                : keel::error(o.kind, o.error.message);
-    why.set_http_status(o.http_status);
+    why.set_http_status(o.transport_status);
     return why;
 }
 

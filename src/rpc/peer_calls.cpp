@@ -114,7 +114,7 @@ outgoing_message peer_core::describe_request(serial id, stream_id on, std::strin
             .stream = on,
             .method = method,
             .name = options.name,
-            .headers = options.headers};
+            .attributes = options.attributes};
 }
 
 // Before the request is written, so that the response finds the call.

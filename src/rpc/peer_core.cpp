@@ -10,7 +10,8 @@
 namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
-constexpr double reports_per_second = 10;  // log messages that a peer can cause
+constexpr double reports_per_second = 10;         // log messages that a peer can cause
+constexpr std::size_t max_progress_token = 1024;  // bytes; it is kept and repeated in every progress notification
 }  // namespace
 
 peer_core::peer_core(role r, const limits& bounds, message_sink& sink, std::shared_ptr<flight_budget> budget)
@@ -81,12 +82,9 @@ void peer_core::serve(const json::value& v) {
 }
 
 void peer_core::on_batch(const json::value& v) {
-    if (!batches_ || v.empty() || v.size() > limits_.max_batch) {
+    if (const char* why = batch_problem(v, batches_, limits_.max_batch)) {
         ++counters_.rejected_input;
         log("batch rejected");
-        const char* why = !batches_   ? "batches are not part of this protocol revision"
-                          : v.empty() ? "empty batch"
-                                      : "batch too large";
         return reject_anonymously(error_code::invalid_request, why);
     }
     auto group = std::make_shared<batch>();
@@ -130,7 +128,7 @@ void peer_core::on_request(const message& m, const std::shared_ptr<batch>& group
         return;
     }
     if (m.params && !m.params->is_object()) {
-        return reject(m.id, {error_code::invalid_params, "params is not an object", {}}, group);
+        return reject(m.id, {error_code::invalid_params, m.problem, {}}, group);
     }
     if (phase_ != phase::open) return reject(m.id, refused_by_shutdown_error(), group);
     bool over = incoming_.size() >= limits_.max_in_flight || (budget_ && budget_->used >= budget_->limit);
@@ -145,6 +143,11 @@ void peer_core::on_request(const message& m, const std::shared_ptr<batch>& group
         return write_response(0, rejected, {}, &why);
     }
 
+    const json::value* meta = m.params ? m.params->find("_meta") : nullptr;
+    const json::value* token = meta ? meta->find("progressToken") : nullptr;
+    if (token && token->is_string() && token->as_string().size() > max_progress_token) {
+        return reject(m.id, {error_code::invalid_params, "_meta.progressToken is longer than 1024 bytes", {}}, group);
+    }
     serial request = next_serial_++;
     incoming_request& r = incoming_.add(request);
     r.id = m.id;
@@ -152,13 +155,8 @@ void peer_core::on_request(const message& m, const std::shared_ptr<batch>& group
     r.since = now_;
     if (watch_) r.kind = watch_->kind_of(m.method);
     if (budget_) ++budget_->used;
-    if (m.params) {
-        if (const json::value* meta = m.params->find("_meta")) {
-            const json::value& token = (*meta)["progressToken"];
-            if (token.is_integer() || token.is_string()) {
-                if (!json::write(r.progress_token, token)) r.progress_token.clear();
-            }
-        }
+    if (token && (token->is_integer() || token->is_string())) {
+        if (!json::write(r.progress_token, *token)) r.progress_token.clear();
     }
     if (group) {
         ++group->unsettled;

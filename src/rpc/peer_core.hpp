@@ -33,15 +33,15 @@ enum class stop_cause : unsigned char {
     peer,      // the peer cancelled the request
     closed,    // the connection is lost
     shutdown,  // we are closing; the peer is still connected
-    asking,    // the handler stops here and runs again with the answers of the client
+    owner,     // the code that started the handler stops it early; the request stays open, and that code answers it
 };
 
 /// How a request that we sent ended.
 struct call_outcome {
     std::optional<json::value> result;  // or an error:
     error_kind kind = error_kind::closed;
-    failure error;  // rejected: as received; any other kind: only a message
-    int http_status = 0;
+    failure error;             // rejected: as received; any other kind: only a message
+    int transport_status = 0;  // the status code with which the transport refused the request; 0: none
 };
 
 /// The parameters of a request that we send, as JSON text without the braces. Text that every request repeats is written only once.
@@ -118,8 +118,9 @@ struct call_options {
     bool peer_may_end = false;  // the peer may cancel it, as subscriptions/listen of 2026-07-28 (I10, B21)
     /// The result is not copied: it is valid until the caller waits again.
     bool borrow_result = false;
-    std::string_view name = {};  // see outgoing_message
-    const std::vector<std::pair<std::string, std::string>>* headers = nullptr;
+    // See outgoing_message.
+    std::string_view name = {};
+    const message_attributes* attributes = nullptr;
 };
 
 /// Event counts, for the health view and for tests.

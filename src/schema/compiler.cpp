@@ -56,20 +56,17 @@ private:
         if (const auto truth = schema.if_bool()) {
             n.allowed = *truth ? types::any : 0;
         } else {
-            const vocabularies speaks = documents_.resources()[at.resource].speaks;
             const keywords k(schema, at);
             k.check_annotations();
-            if (speaks.validation) n.allowed = read_types(k);
-            if (speaks.validation) n.values = values(k, schema);
-            if (speaks.validation) n.numbers = numbers(k);
-            n.strings = strings(k, speaks);
-            n.arrays = arrays(k, schema, speaks);
-            n.objects = objects(k, schema, speaks);
-            n.logic = logic(k, schema, at, speaks);
-            if (speaks.unevaluated) {
-                n.unevaluated_items = child(schema, "unevaluatedItems");
-                n.unevaluated_properties = child(schema, "unevaluatedProperties");
-            }
+            n.allowed = read_types(k);
+            n.values = values(k);
+            n.numbers = numbers(k);
+            n.strings = strings(k, at.speaks);
+            n.arrays = arrays(k, at.speaks);
+            n.objects = objects(k);
+            n.logic = logic(k, at);
+            n.unevaluated_items = child(k, "unevaluatedItems");
+            n.unevaluated_properties = child(k, "unevaluatedProperties");
             n.plain = n.values == none && n.numbers == none && n.strings == none && n.arrays == none &&
                       n.objects == none && n.logic == none && n.unevaluated_items == none &&
                       n.unevaluated_properties == none;
@@ -83,23 +80,19 @@ private:
         return static_cast<index>(to.size() - 1);
     }
 
-    static bool any_of(const json::value& schema, std::initializer_list<std::string_view> words) noexcept {
-        return std::ranges::any_of(words, [&](std::string_view word) { return schema.contains(word); });
-    }
-
-    index child(const json::value& schema, std::string_view keyword) {
-        const json::value* v = schema.find(keyword);
+    index child(const keywords& k, std::string_view keyword) {
+        const json::value* v = k.find(keyword);
         return v ? node_of(*v) : none;
     }
 
-    std::vector<index> children(const json::value& schema, std::string_view keyword) {
+    std::vector<index> children(const keywords& k, std::string_view keyword) {
         std::vector<index> out;
-        for (const json::value& v : schema[keyword].items()) out.push_back(node_of(v));
+        for (const json::value& v : k.items(keyword)) out.push_back(node_of(v));
         return out;
     }
 
-    index values(const keywords& k, const json::value& schema) {
-        if (!any_of(schema, {"const", "enum"})) return none;
+    index values(const keywords& k) {
+        if (!k.contains("const") && !k.contains("enum")) return none;
         return add(program_->values, read_values(k));
     }
 
@@ -123,74 +116,64 @@ private:
         return at->second;
     }
 
-    index strings(const keywords& k, vocabularies speaks) {
+    index strings(const keywords& k, const dialect& speaks) {
         string_rules rules;
-        bool any = false;
-        if (speaks.validation) {
-            k.count("minLength", rules.min_length);
-            k.count("maxLength", rules.max_length);
-            if (const json::value* text = k.text("pattern")) {
-                rules.pattern = pattern_of(text->as_string(), k.where("pattern"));
-            }
-            any = rules.min_length != 0 || rules.max_length != unlimited || rules.pattern != none;
+        k.count("minLength", rules.min_length);
+        k.count("maxLength", rules.max_length);
+        if (const json::value* text = k.text("pattern")) {
+            rules.pattern = pattern_of(text->as_string(), k.where("pattern"));
         }
-        if (const json::value* name = k.text("format"); name && (options_.check_formats || speaks.format_assertion)) {
+        if (const json::value* name = k.text("format"); name && (options_.check_formats || speaks.asserts_formats())) {
             rules.format = find_format(name->as_string());
             rules.format_name = name->as_string();
-            any = any || rules.format;
         }
+        const bool any =
+            rules.min_length != 0 || rules.max_length != unlimited || rules.pattern != none || rules.format;
         return any ? add(program_->strings, std::move(rules)) : none;
     }
 
-    index arrays(const keywords& k, const json::value& schema, vocabularies speaks) {
+    index arrays(const keywords& k, const dialect& speaks) {
         array_rules rules;
-        if (speaks.validation) {
-            k.count("minItems", rules.min_items);
-            k.count("maxItems", rules.max_items);
-            k.count("minContains", rules.min_contains);
-            k.count("maxContains", rules.max_contains);
-            rules.unique = k.flag("uniqueItems");
-        }
-        if (speaks.applicator) {
-            rules.prefix = children(schema, "prefixItems");
-            rules.items = child(schema, "items");
-            rules.contains = child(schema, "contains");
+        k.count("minItems", rules.min_items);
+        k.count("maxItems", rules.max_items);
+        k.count("minContains", rules.min_contains);
+        k.count("maxContains", rules.max_contains);
+        rules.unique = k.flag("uniqueItems");
+        rules.contains = child(k, "contains");
+        rules.contains_evaluates = speaks.base() == draft::draft_2020_12;
+        const json::value* items = k.find("items");
+        if (items && items->is_array()) {  // before 2020-12
+            rules.prefix = children(k, "items");
+            rules.items = child(k, "additionalItems");
+        } else {
+            rules.prefix = children(k, "prefixItems");
+            rules.items = child(k, "items");
         }
         const bool any = rules.min_items != 0 || rules.max_items != unlimited || rules.unique ||
                          !rules.prefix.empty() || rules.items != none || rules.contains != none;
         return any ? add(program_->arrays, std::move(rules)) : none;
     }
 
-    index objects(const keywords& k, const json::value& schema, vocabularies speaks) {
+    index objects(const keywords& k) {
         object_rules rules;
-        if (speaks.applicator) {
-            for (const json::member& m : schema["properties"].members()) {
-                rules.properties.add(m.key()).schema = node_of(m.content);
-            }
-            for (const json::member& m : schema["patternProperties"].members()) {
-                const std::string where = pointer_to(k.where("patternProperties"), m.key());
-                rules.patterns.push_back({pattern_of(m.key(), where), node_of(m.content)});
-            }
-            rules.additional = child(schema, "additionalProperties");
-            rules.names = child(schema, "propertyNames");
-            for (const json::member& m : schema["dependentSchemas"].members()) {
-                rules.dependent_schemas.push_back({std::string(m.key()), node_of(m.content)});
+        for (const json::member& m : k.members("properties")) {
+            rules.properties.add(m.key()).schema = node_of(m.content);
+        }
+        for (const json::member& m : k.members("patternProperties")) {
+            const std::string where = pointer_to(k.where("patternProperties"), m.key());
+            rules.patterns.push_back({pattern_of(m.key(), where), node_of(m.content)});
+        }
+        rules.additional = child(k, "additionalProperties");
+        rules.names = child(k, "propertyNames");
+        k.count("minProperties", rules.min_properties);
+        k.count("maxProperties", rules.max_properties);
+        if (const json::value* required = k.find("required")) {
+            for (const std::string& name : k.names(*required, k.where("required"))) {
+                rules.properties.add(name).required = true;
             }
         }
-        if (speaks.validation) {
-            k.count("minProperties", rules.min_properties);
-            k.count("maxProperties", rules.max_properties);
-            if (const json::value* required = k.find("required")) {
-                for (const std::string& name : k.names(*required, k.where("required"))) {
-                    rules.properties.add(name).required = true;
-                }
-            }
-            if (const json::value* dependent = k.object("dependentRequired")) {
-                for (const json::member& m : dependent->members()) {
-                    const std::string where = pointer_to(k.where("dependentRequired"), m.key());
-                    rules.dependent_required.push_back({std::string(m.key()), k.names(m.content, where)});
-                }
-            }
+        for (const std::string_view keyword : {"dependentSchemas", "dependentRequired", "dependencies"}) {
+            dependents(k, keyword, rules);
         }
         rules.properties.finish();
         const bool any = rules.min_properties != 0 || rules.max_properties != unlimited ||
@@ -199,28 +182,46 @@ private:
         return any ? add(program_->objects, std::move(rules)) : none;
     }
 
-    index logic(const keywords& k, const json::value& schema, const place& at, vocabularies speaks) {
+    void dependents(const keywords& k, std::string_view keyword, object_rules& rules) {
+        const json::value* map = k.object(keyword);
+        if (!map) return;
+        for (const json::member& m : map->members()) {
+            if (keyword == "dependentSchemas" || (keyword == "dependencies" && !m.content.is_array())) {
+                rules.dependent_schemas.push_back({std::string(m.key()), node_of(m.content)});
+            } else {
+                const std::string where = pointer_to(k.where(keyword), m.key());
+                rules.dependent_required.push_back({std::string(m.key()), k.names(m.content, where)});
+            }
+        }
+    }
+
+    index logic(const keywords& k, const place& at) {
         logic_rules rules;
         if (const json::value* reference = k.text("$ref")) {
             rules.all_of.push_back(node_of(documents_.resolve(at, reference->as_string(), "$ref")));
         }
         if (const json::value* reference = k.text("$dynamicRef")) {
-            dynamic_reference(documents_.resolve(at, reference->as_string(), "$dynamicRef"), reference->as_string(),
-                              rules);
+            const std::string_view text = reference->as_string();
+            const json::value& target = documents_.resolve(at, text, "$dynamicRef");
+            const auto hash = text.find('#');
+            if (hash == text.npos || hash + 1 == text.size()) rules.dynamic_target = node_of(target);
+            else dynamic_reference(target, text.substr(hash + 1), rules);
         }
-        if (speaks.validation && any_of(schema, {"const"}) && any_of(schema, {"enum"})) {
-            rules.all_of.push_back(const_beside_enum(schema["const"], at));
+        if (const json::value* reference = k.text("$recursiveRef")) {
+            if (reference->as_string() != "#") k.fail("$recursiveRef", "expected \"#\"");
+            dynamic_reference(documents_.resolve(at, "#", "$recursiveRef"), recursive_anchor, rules);
         }
-        if (speaks.applicator) {
-            for (const index i : children(schema, "allOf")) rules.all_of.push_back(i);
-            rules.any_of = children(schema, "anyOf");
-            rules.one_of = children(schema, "oneOf");
-            rules.not_ = child(schema, "not");
-            if (schema.contains("if")) {  // "then" and "else" have no meaning without "if"
-                rules.if_ = child(schema, "if");
-                rules.then_ = child(schema, "then");
-                rules.else_ = child(schema, "else");
-            }
+        if (const json::value* constant = k.find("const"); constant && k.contains("enum")) {
+            rules.all_of.push_back(const_beside_enum(*constant, at));
+        }
+        for (const index i : children(k, "allOf")) rules.all_of.push_back(i);
+        rules.any_of = children(k, "anyOf");
+        rules.one_of = children(k, "oneOf");
+        rules.not_ = child(k, "not");
+        rules.if_ = child(k, "if");
+        if (rules.if_ != none) {  // "then" and "else" have no meaning without "if"
+            rules.then_ = child(k, "then");
+            rules.else_ = child(k, "else");
         }
         const bool any = !rules.all_of.empty() || !rules.any_of.empty() || !rules.one_of.empty() ||
                          rules.not_ != none || rules.if_ != none || rules.dynamic_target != none;
@@ -235,14 +236,13 @@ private:
         return static_cast<index>(program_->nodes.size() - 1);
     }
 
-    // A "$dynamicRef" is an ordinary reference unless it resolves to a "$dynamicAnchor" of the same name.
-    void dynamic_reference(const json::value& target, std::string_view reference, logic_rules& rules) {
+    // An ordinary reference, unless its target has the dynamic anchor.
+    void dynamic_reference(const json::value& target, std::string_view anchor, logic_rules& rules) {
         rules.dynamic_target = node_of(target);
-        const auto hash = reference.find('#');
-        const std::string_view fragment = hash == reference.npos ? std::string_view() : reference.substr(hash + 1);
-        const json::value* anchor = target.find("$dynamicAnchor");
-        if (fragment.empty() || !anchor || anchor->if_string() != fragment) return;
-        const auto [at, is_new] = dynamic_names_.try_emplace(std::string(fragment), index(dynamic_names_.size()));
+        const auto& anchors = documents_.resources()[documents_.at(target).resource].dynamic_anchors;
+        const auto known = anchors.find(anchor);
+        if (known == anchors.end() || known->second != &target) return;
+        const auto [at, is_new] = dynamic_names_.try_emplace(std::string(anchor), index(dynamic_names_.size()));
         rules.dynamic_name = at->second;
     }
 

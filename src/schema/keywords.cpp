@@ -89,6 +89,16 @@ const json::value* keywords::object(std::string_view keyword) const {
     return v;
 }
 
+std::span<const json::value> keywords::items(std::string_view keyword) const noexcept {
+    const json::value* v = find(keyword);
+    return v ? v->items() : std::span<const json::value>();
+}
+
+std::span<const json::member> keywords::members(std::string_view keyword) const noexcept {
+    const json::value* v = find(keyword);
+    return v ? v->members() : std::span<const json::member>();
+}
+
 std::vector<std::string> keywords::names(const json::value& list, const std::string& where) const {
     if (!list.is_array()) {
         throw schema_error(where, "expected an array of strings, found " + std::string(json::name_of(list.type())));

@@ -1,9 +1,10 @@
 #pragma once
 
-// Reads the keywords of one schema. Errors contain the JSON pointer of the keyword.
+// Reads the keywords of one schema that have a meaning in its dialect. Errors contain the JSON pointer of the keyword.
 
 #include "schema/schema_documents.hpp"
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,8 @@ class keywords {
 public:
     keywords(const json::value& schema, const place& at) : schema_(schema), at_(at) {}
 
-    const json::value* find(std::string_view keyword) const noexcept { return schema_.find(keyword); }
+    const json::value* find(std::string_view keyword) const noexcept { return at_.speaks.find(schema_, keyword); }
+    bool contains(std::string_view keyword) const noexcept { return find(keyword) != nullptr; }
     std::string where(std::string_view keyword) const { return pointer_to(at_.where, keyword); }
     [[noreturn]] void fail(std::string_view keyword, const std::string& why) const;
     [[noreturn]] void expected(std::string_view keyword, std::string_view what) const;
@@ -26,6 +28,10 @@ public:
     const json::value* text(std::string_view keyword) const;
     const json::value* list(std::string_view keyword) const;
     const json::value* object(std::string_view keyword) const;
+
+    // The content of an array or object; empty if the keyword is missing or has another type.
+    std::span<const json::value> items(std::string_view keyword) const noexcept;
+    std::span<const json::member> members(std::string_view keyword) const noexcept;
 
     /// An array of unique strings.
     std::vector<std::string> names(const json::value& list, const std::string& where) const;

@@ -77,6 +77,7 @@ struct array_rules {
     std::size_t min_items = 0;
     std::size_t max_items = unlimited;
     bool unique = false;
+    bool contains_evaluates = true;  // items that match "contains" are evaluated: since 2020-12
     std::vector<index> prefix;
     index items = none;
     index contains = none;
@@ -152,7 +153,7 @@ struct logic_rules {
     index if_ = none;
     index then_ = none;
     index else_ = none;
-    index dynamic_name = none;    // of a "$dynamicRef" whose target depends on the dynamic scope
+    index dynamic_name = none;    // of a "$dynamicRef" or "$recursiveRef" whose target depends on the dynamic scope
     index dynamic_target = none;  // the target if the dynamic scope has no other
 };
 

@@ -58,6 +58,15 @@ bool runner::refused_in(const Step& step) {
     return false;
 }
 
+template <class Step>
+bool runner::refused_part(const Step& step, std::size_t& mark) {
+    if (!error_ || !all_) return refused_in(step);
+    if (!error_->text.empty()) all_->push_back(std::exchange(*error_, {}));
+    for (std::size_t i = mark; i != all_->size(); ++i) words::step_into((*all_)[i], step);
+    mark = all_->size();
+    return mark < most_errors && !stopped_;
+}
+
 bool runner::test(index at, const json::value& v, marks* seen) {
     decode_error* const error = std::exchange(error_, nullptr);
     const bool answer = check(at, v, seen);
@@ -103,15 +112,18 @@ bool runner::check_unevaluated(const node& n, const json::value& v, marks* seen)
     if (!spend(v.size() / 8)) return refuse([&] { return std::string(stopped_); });
     marks own(v.size());
     if (!check_parts(n, v, &own)) return false;
+    const std::size_t before = collected();
+    std::size_t mark = before;
     for (std::size_t i = 0; i != v.size(); ++i) {
         if (own.test(i)) continue;
         if (object) {
             const json::member& m = v.members()[i];
-            if (!check(rest, m.content, nullptr)) return refused_in(m.key());
-        } else if (!check(rest, v.items()[i], nullptr)) {
-            return refused_in(i);
+            if (!check(rest, m.content, nullptr) && !refused_part(m.key(), mark)) return false;
+        } else if (!check(rest, v.items()[i], nullptr) && !refused_part(i, mark)) {
+            return false;
         }
     }
+    if (mark != before) return false;
     if (seen) seen->set_first(v.size());
     return true;
 }
@@ -216,15 +228,18 @@ bool runner::check_array(const array_rules& r, const json::value& v, marks* seen
     if (items.size() < r.min_items || items.size() > r.max_items) {
         return refuse([&] { return words::wrong_count(items.size(), r.min_items, r.max_items, "item"); });
     }
+    const std::size_t before = collected();
+    std::size_t mark = before;
     const std::size_t prefix = std::min(items.size(), r.prefix.size());
     for (std::size_t i = 0; i != prefix; ++i) {
-        if (!check(r.prefix[i], items[i], nullptr)) return refused_in(i);
+        if (!check(r.prefix[i], items[i], nullptr) && !refused_part(i, mark)) return false;
     }
     if (r.items != none) {
         for (std::size_t i = prefix; i != items.size(); ++i) {
-            if (!check(r.items, items[i], nullptr)) return refused_in(i);
+            if (!check(r.items, items[i], nullptr) && !refused_part(i, mark)) return false;
         }
     }
+    if (mark != before) return false;
     if (seen) seen->set_first(r.items != none ? items.size() : prefix);
     if (r.contains != none && !check_contains(r, v, seen)) return false;
     if (r.unique && items.size() > 1 && !all_different(items)) {
@@ -236,6 +251,7 @@ bool runner::check_array(const array_rules& r, const json::value& v, marks* seen
 bool runner::check_contains(const array_rules& r, const json::value& v, marks* seen) {
     std::size_t count = 0;
     const auto items = v.items();
+    if (!r.contains_evaluates) seen = nullptr;
     for (std::size_t i = 0; i != items.size(); ++i) {
         if (!seen && count >= r.min_contains && r.max_contains == unlimited) break;
         if (!test(r.contains, items[i], nullptr)) continue;
@@ -259,33 +275,37 @@ bool runner::check_object(const object_rules& r, const json::value& v, marks* se
     if (!spend(members.size())) return refuse([&] { return std::string(stopped_); });
     std::size_t next = 0;
     std::size_t required = 0;  // keys are unique, so counting is sufficient
+    const std::size_t before = collected();
+    std::size_t mark = before;
     for (std::size_t i = 0; i != members.size(); ++i) {
         bool known = false;
-        if (!check_member(r, members[i], next, required, known)) return false;
+        if (!check_member(r, members[i], next, required, known, mark)) return false;
         if (known && seen) seen->set(i);
     }
     if (required != r.properties.required()) {
-        refuse([] { return std::string("required"); });
         if (error_) {
             for (const property& p : r.properties.all()) {
-                if (p.required && !v.contains(p.name)) return refused_in(std::string_view(p.name));
+                if (!p.required || v.contains(p.name)) continue;
+                refuse([] { return std::string("required"); });
+                if (!refused_part(std::string_view(p.name), mark)) return false;
             }
         }
         return false;
     }
+    if (mark != before) return false;
     if (r.dependent_required.empty() && r.dependent_schemas.empty()) [[likely]]
         return true;
     return check_dependents(r, v, seen);
 }
 
 inline bool runner::check_member(const object_rules& r, const json::member& m, std::size_t& next, std::size_t& required,
-                                 bool& known) {
+                                 bool& known, std::size_t& mark) {
     const std::string_view key = m.key();
     if (const property* p = r.properties.find(key, next)) [[likely]] {
         required += p->required;
         if (p->schema != none) {
             known = true;
-            if (!check(p->schema, m.content, nullptr)) return refused_in(key);
+            if (!check(p->schema, m.content, nullptr) && !refused_part(key, mark)) return false;
         }
     }
     for (const pattern_property& p : r.patterns) {
@@ -293,18 +313,18 @@ inline bool runner::check_member(const object_rules& r, const json::member& m, s
         if (!found(*p_.patterns[p.pattern], key, is_found)) return false;
         if (!is_found) continue;
         known = true;
-        if (!check(p.schema, m.content, nullptr)) return refused_in(key);
+        if (!check(p.schema, m.content, nullptr) && !refused_part(key, mark)) return false;
     }
     if (!known && r.additional != none) {
         known = true;
         if (!check(r.additional, m.content, nullptr)) {
             if (nodes_[r.additional].allowed == 0) refuse([] { return std::string("unknown property"); });
-            return refused_in(key);
+            if (!refused_part(key, mark)) return false;
         }
     }
     if (r.names != none && !check(r.names, m.name, nullptr)) {
         if (error_) error_->text = "property name: " + error_->text;
-        return refused_in(key);
+        if (!refused_part(key, mark)) return false;
     }
     return true;
 }
@@ -401,6 +421,7 @@ bool runner::check_one_of(const std::vector<index>& all, const json::value& v, m
 bool runner::refuse_all(const std::vector<index>& all, const json::value& v) {
     if (!error_) return false;
     decode_error* const into = error_;
+    std::vector<decode_error>* const all_errors = std::exchange(all_, nullptr);  // the result is one error
     decode_error deepest;
     std::string listed;
     constexpr std::size_t most = 5;
@@ -413,6 +434,7 @@ bool runner::refuse_all(const std::vector<index>& all, const json::value& v) {
         if (listed.find(text) == listed.npos) (listed += listed.empty() ? "" : "; or ") += text;
     }
     error_ = into;
+    all_ = all_errors;
     if (!deepest.path.empty()) *into = std::move(deepest);
     else *into = {{}, std::move(listed)};
     if (stopped_) into->text = stopped_;

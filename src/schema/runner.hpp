@@ -14,11 +14,12 @@
 namespace keel::inline KEEL_ABI::validation {
 
 /// Validates one value. Without an error object it only returns true or false, and usually does not allocate; the
-/// message is computed by a second run after a failure.
+/// message is computed by a second run after a failure. That run can also collect the errors of all members and elements.
 class runner {
 public:
-    explicit runner(const program& p, decode_error* error = nullptr) noexcept
-        : p_(p), nodes_(p.nodes.data()), work_(p.max_work), depth_(p.max_depth), error_(error) {}
+    explicit runner(const program& p, decode_error* error = nullptr, std::vector<decode_error>* all = nullptr) noexcept
+        : p_(p), nodes_(p.nodes.data()), work_(p.max_work), depth_(p.max_depth), error_(error), all_(all) {}
+    static constexpr std::size_t most_errors = 20;
 
     /// The path in the error starts with '.' or '['.
     bool accepts(const json::value& v);
@@ -43,7 +44,8 @@ private:
     bool check_array(const array_rules&, const json::value&, marks*);
     bool check_contains(const array_rules&, const json::value&, marks*);
     bool check_object(const object_rules&, const json::value&, marks*);
-    bool check_member(const object_rules&, const json::member&, std::size_t& next, std::size_t& required, bool& known);
+    bool check_member(const object_rules&, const json::member&, std::size_t& next, std::size_t& required, bool& known,
+                      std::size_t& mark);
     bool check_dependents(const object_rules&, const json::value&, marks*);
     bool check_logic(const logic_rules&, const json::value&, marks*);
     bool check_any_of(const std::vector<index>&, const json::value&, marks*);
@@ -80,6 +82,12 @@ private:
     }
     template <class Step>
     bool refused_in(const Step& step);
+    /// Like refused_in, but if all errors are collected, it adds the error and returns true if validation goes on. `mark` is the
+    /// number of errors collected before this part was checked; it is updated.
+    template <class Step>
+    bool refused_part(const Step& step, std::size_t& mark);
+    /// The number of errors collected so far; 0 if they are not collected.
+    std::size_t collected() const noexcept { return error_ && all_ ? all_->size() : 0; }
 
     const program& p_;
     const node* nodes_;
@@ -87,6 +95,7 @@ private:
     std::size_t depth_;
     const scope* scope_ = nullptr;
     decode_error* error_;
+    std::vector<decode_error>* all_;  // used only if error_ is set
     const char* stopped_ = nullptr;
 };
 

@@ -31,4 +31,20 @@ bool schema::check(const json::value& v, decode_error& error, std::string_view p
     return false;
 }
 
+std::vector<decode_error> schema::all_errors(const json::value& v, std::string_view prefix) const {
+    std::vector<decode_error> all;
+    decode_error first;
+    if (check(v, first, prefix)) return all;
+    decode_error last;
+    validation::runner collecting(*program_, &last, &all);
+    collecting.accepts(v);
+    if (!last.text.empty()) all.push_back(std::move(last));
+    if (collecting.stopped()) return {std::move(first)};
+    for (decode_error& e : all) {
+        if (!prefix.empty()) e.path.insert(0, prefix);
+        else if (e.path.starts_with('.')) e.path.erase(0, 1);
+    }
+    return all;
+}
+
 }  // namespace keel

@@ -4,26 +4,11 @@
 #include "schema/uri.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace keel::inline KEEL_ABI::validation {
 
 namespace {
-
-// The keywords that contain schemas. Other values (in "enum", "default", unknown keywords) are data, unless a reference
-// points at them.
-constexpr std::array<std::string_view, 11> one_schema{
-    "items", "contains", "additionalProperties", "propertyNames",         "if",           "then",
-    "else",  "not",      "unevaluatedItems",     "unevaluatedProperties", "contentSchema"};
-constexpr std::array<std::string_view, 4> list_of_schemas{"allOf", "anyOf", "oneOf", "prefixItems"};
-// "definitions" is of older drafts, but still in use.
-constexpr std::array<std::string_view, 5> map_of_schemas{"properties", "patternProperties", "$defs", "dependentSchemas",
-                                                         "definitions"};
-
-bool is_one_of(std::string_view key, const auto& names) noexcept {
-    return std::find(names.begin(), names.end(), key) != names.end();
-}
 
 std::string quoted(std::string_view text) {
     constexpr std::size_t most = 200;
@@ -38,10 +23,19 @@ std::string quoted(std::string_view text) {
 
 std::string found(const json::value& v) { return ", found " + std::string(json::name_of(v.type())); }
 
-bool is_anchor(std::string_view text) noexcept {
-    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-    const auto more = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
-    return !text.empty() && letter(text.front()) && std::ranges::all_of(text, more);
+/// 2020-12 allows names to start with '_'; earlier drafts allow ':'.
+bool is_anchor(std::string_view text, draft base) noexcept {
+    const bool old = base != draft::draft_2020_12;
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const auto more = [&](char c) {
+        return letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || (old && c == ':');
+    };
+    return !text.empty() && (letter(text.front()) || (!old && text.front() == '_')) && std::ranges::all_of(text, more);
+}
+
+const char* anchor_syntax(draft base) noexcept {
+    return base == draft::draft_2020_12 ? "expected a letter or _, followed by letters, digits, -, _ or ."
+                                        : "expected a letter, followed by letters, digits, -, _, : or .";
 }
 
 }  // namespace
@@ -61,7 +55,8 @@ std::string pointer_to(std::string_view parent, std::size_t n) { return std::str
 
 struct schema_documents::step {
     const json::value* schema;
-    index in;  // the enclosing resource, before the schema's own "$id"
+    index in;        // the enclosing resource, before the schema's own "$id"
+    dialect speaks;  // of the enclosing schema, before the schema's own "$schema"
     std::size_t depth;
     std::string where;
 };
@@ -69,15 +64,14 @@ struct schema_documents::step {
 void schema_documents::add_main(const json::value& document, std::vector<const json::value*>& found) {
     resources_.push_back({.root = &document});
     by_uri_.emplace(std::string(), index{0});
-    roots_.emplace(&document, index{0});
-    scan(document, 0, {}, &found);
+    scan({&document, 0, {}, 1, {}}, &found);
+    main_dialect_ = at(document).speaks;
 }
 
-void schema_documents::scan(const json::value& root, index in, std::string where,
-                            std::vector<const json::value*>* found) {
+void schema_documents::scan(step first, std::vector<const json::value*>* found) {
     // A work list, not recursion: no document can exhaust the stack.
     std::vector<step> waiting;
-    waiting.push_back({&root, in, 1, std::move(where)});
+    waiting.push_back(std::move(first));
     while (!waiting.empty()) {
         step s = std::move(waiting.back());
         waiting.pop_back();
@@ -96,8 +90,8 @@ void schema_documents::scan(const json::value& root, index in, std::string where
         if (places_.size() >= options_.max_subschemas) {
             throw schema_error(s.where, "too many schemas: more than " + std::to_string(options_.max_subschemas));
         }
-        if (s.schema->is_object()) s.in = enter(s);
-        places_.emplace(s.schema, place{s.in, none, s.where});
+        if (s.schema->is_object()) enter(s);
+        places_.emplace(s.schema, place{s.in, none, s.speaks, s.where});
         if (found) found->push_back(s.schema);
         if (s.schema->is_object()) scan_object(s, waiting);
     }
@@ -105,124 +99,141 @@ void schema_documents::scan(const json::value& root, index in, std::string where
 
 void schema_documents::scan_object(const step& s, std::vector<step>& waiting) {
     const std::size_t first = waiting.size();
-    for (const json::member& m : s.schema->members()) {
-        const std::string_view key = m.key();
-        std::string where = pointer_to(s.where, key);
-        if (is_one_of(key, one_schema)) {
-            scan_child(m.content, s, std::move(where), waiting);
-        } else if (is_one_of(key, list_of_schemas)) {
-            if (!m.content.is_array()) throw schema_error(where, "expected an array of schemas" + found(m.content));
-            if (m.content.empty()) throw schema_error(where, "expected at least one schema");
-            std::size_t i = 0;
-            for (const json::value& child : m.content.items()) scan_child(child, s, pointer_to(where, i++), waiting);
-        } else if (is_one_of(key, map_of_schemas)) {
-            if (!m.content.is_object()) throw schema_error(where, "expected an object of schemas" + found(m.content));
-            for (const json::member& child : m.content.members()) {
-                scan_child(child.content, s, pointer_to(where, child.key()), waiting);
-            }
-        }
-    }
+    for (const json::member& m : s.schema->members()) scan_keyword(s, m, waiting);
     // The last element is taken first, so reverse: the first error is reported.
     std::reverse(waiting.begin() + static_cast<std::ptrdiff_t>(first), waiting.end());
 }
 
-void schema_documents::scan_child(const json::value& child, const step& parent, std::string where,
-                                  std::vector<step>& waiting) {
-    waiting.push_back({&child, parent.in, parent.depth + 1, std::move(where)});
-}
-
-/// The resource of the schema; a new one if it has an "$id".
-index schema_documents::enter(const step& s) {
-    const json::value& schema = *s.schema;
-    index in = s.in;
-    const bool document_root = resources_[in].root == &schema;
-    if (const json::value* id = schema.find("$id")) {
-        const std::string where = pointer_to(s.where, "$id");
-        if (!id->is_string()) throw schema_error(where, "expected a string" + found(*id));
-        const std::string full = resolve_uri(resources_[in].uri, id->as_string());
-        const auto [uri, fragment] = split_fragment(full);
-        if (!fragment.empty()) throw schema_error(where, "\"$id\" must not have a fragment; use \"$anchor\"");
-        if (document_root) {
-            // Also registered by the URI it was passed in with.
-            resources_[in].uri = uri;
-            by_uri_.try_emplace(std::string(uri), in);
-        } else {
-            const vocabularies inherited = resources_[in].speaks;
-            in = static_cast<index>(resources_.size());
-            if (!by_uri_.try_emplace(std::string(uri), in).second) {
-                throw schema_error(where, "duplicate identifier " + quoted(uri));
+// Only keywords contain schemas. Other values (in "enum", "default", unknown keywords) are data, unless a reference
+// points at them.
+void schema_documents::scan_keyword(const step& s, const json::member& m, std::vector<step>& waiting) {
+    const keyword_content holds = s.speaks.content_of(*s.schema, m.key());
+    if (holds == keyword_content::data) return;
+    std::string where = pointer_to(s.where, m.key());
+    const auto child = [&](const json::value& schema, std::string at) {
+        waiting.push_back({&schema, s.in, s.speaks, s.depth + 1, std::move(at)});
+    };
+    const auto list = [&] {
+        std::size_t i = 0;
+        for (const json::value& schema : m.content.items()) child(schema, pointer_to(where, i++));
+    };
+    switch (holds) {
+        case keyword_content::data: break;
+        case keyword_content::one_schema: child(m.content, std::move(where)); break;
+        case keyword_content::schema_or_list:
+            if (m.content.is_array()) list();
+            else child(m.content, std::move(where));
+            break;
+        case keyword_content::list_of_schemas:
+            if (!m.content.is_array()) throw schema_error(where, "expected an array of schemas" + found(m.content));
+            if (m.content.empty()) throw schema_error(where, "expected at least one schema");
+            list();
+            break;
+        case keyword_content::map_of_schemas:
+        case keyword_content::dependencies:
+            if (!m.content.is_object()) throw schema_error(where, "expected an object of schemas" + found(m.content));
+            for (const json::member& entry : m.content.members()) {
+                const bool names = holds == keyword_content::dependencies && entry.content.is_array();
+                if (!names) child(entry.content, pointer_to(where, entry.key()));
             }
-            resources_.push_back({.uri = std::string(uri), .root = &schema, .speaks = inherited});
-            roots_.emplace(&schema, in);
-        }
+            break;
     }
-    if (schema.find("$schema")) {
-        const vocabularies spoken = speaks(schema, s.where, resources_[in].speaks);
-        if (resources_[in].root == &schema) resources_[in].speaks = spoken;
-    }
-    note_anchor(s, in, "$anchor");
-    note_anchor(s, in, "$dynamicAnchor");
-    return in;
 }
 
-void schema_documents::note_anchor(const step& s, index in, std::string_view keyword) {
-    const json::value* name = s.schema->find(keyword);
-    if (!name) return;
-    const std::string where = pointer_to(s.where, keyword);
-    if (!name->is_string()) throw schema_error(where, "expected a string" + found(*name));
-    const std::string anchor(name->as_string());
-    if (!is_anchor(anchor)) {
-        throw schema_error(where, "invalid anchor: expected a letter or _, followed by letters, digits, -, _ or .");
+/// Determines the dialect and the resource of a schema, and notes its names.
+void schema_documents::enter(step& s) {
+    const json::value& schema = *s.schema;
+    // Also without "$id": generators embed complete schemas with their "$schema".
+    if (const json::value* named = schema.find("$schema")) s.speaks = declared_dialect(s, *named);
+    if (const json::value* id = s.speaks.find(schema, "$id")) identify(s, *id);
+    for (const std::string_view keyword : {"$anchor", "$dynamicAnchor"}) {
+        if (const json::value* name = s.speaks.find(schema, keyword)) note_anchor(s, keyword, *name);
     }
-    resource& r = resources_[in];
-    const auto [at, is_new] = r.anchors.try_emplace(anchor, s.schema);
-    if (!is_new && at->second != s.schema) throw schema_error(where, "duplicate anchor " + quoted(anchor));
-    if (keyword == "$dynamicAnchor") r.dynamic_anchors.try_emplace(anchor, s.schema);
+    if (const json::value* recursive = s.speaks.find(schema, "$recursiveAnchor")) {
+        if (!recursive->is_bool()) {
+            throw schema_error(pointer_to(s.where, "$recursiveAnchor"), "expected true or false" + found(*recursive));
+        }
+        resource& r = resources_[s.in];
+        if (recursive->if_bool() == true && r.root == &schema) r.dynamic_anchors.emplace(recursive_anchor, &schema);
+    }
+}
+
+/// A new resource, or in draft-07 the name of a subschema.
+void schema_documents::identify(step& s, const json::value& id) {
+    const std::string where = pointer_to(s.where, "$id");
+    if (!id.is_string()) throw schema_error(where, "expected a string" + found(id));
+    resource& enclosing = resources_[s.in];
+    const std::string full = resolve_uri(enclosing.uri, id.as_string());
+    const auto [uri, fragment] = split_fragment(full);
+    if (!fragment.empty()) {
+        if (s.speaks.base() != draft::draft_07)
+            throw schema_error(where, "\"$id\" must not have a fragment; use \"$anchor\"");
+        if (uri != enclosing.uri) throw schema_error(where, "\"$id\" must not have both a URI and a fragment");
+        // Some generators write the location of the schema here. A pointer is found without a name.
+        if (!fragment.starts_with('/')) add_anchor(s, where, fragment);
+        return;
+    }
+    if (enclosing.root == s.schema) {
+        // Also registered by the URI it was passed in with.
+        enclosing.uri = uri;
+        by_uri_.try_emplace(std::string(uri), s.in);
+        return;
+    }
+    s.in = static_cast<index>(resources_.size());
+    if (!by_uri_.try_emplace(std::string(uri), s.in).second) {
+        throw schema_error(where, "duplicate identifier " + quoted(uri));
+    }
+    resources_.push_back({.uri = std::string(uri), .root = s.schema});
+}
+
+void schema_documents::note_anchor(const step& s, std::string_view keyword, const json::value& name) {
+    const std::string where = pointer_to(s.where, keyword);
+    if (!name.is_string()) throw schema_error(where, "expected a string" + found(name));
+    add_anchor(s, where, name.as_string());
+    if (keyword == "$dynamicAnchor")
+        resources_[s.in].dynamic_anchors.try_emplace(std::string(name.as_string()), s.schema);
+}
+
+void schema_documents::add_anchor(const step& s, const std::string& where, std::string_view name) {
+    if (!is_anchor(name, s.speaks.base())) {
+        throw schema_error(where, std::string("invalid anchor: ") + anchor_syntax(s.speaks.base()));
+    }
+    const auto [at, is_new] = resources_[s.in].anchors.try_emplace(std::string(name), s.schema);
+    if (!is_new && at->second != s.schema) throw schema_error(where, "duplicate anchor " + quoted(name));
 }
 
 // ---- dialects ----
 
-vocabularies schema_documents::speaks(const json::value& schema, const std::string& at, vocabularies inherited) const {
-    const json::value& named = schema["$schema"];
-    const std::string where = pointer_to(at, "$schema");
+dialect schema_documents::declared_dialect(const step& s, const json::value& named) const {
+    const std::string where = pointer_to(s.where, "$schema");
     if (!named.is_string()) throw schema_error(where, "expected a string" + found(named));
     std::string_view uri = named.as_string();
+    if (const auto known = dialect::named(uri)) return *known;
     if (uri.ends_with('#')) uri.remove_suffix(1);
-    if (uri == dialect_2020_12) return vocabularies{};
     const json::value* metaschema = given(uri);
     if (metaschema && metaschema->is_object()) {
-        if (metaschema == &schema) return inherited;
+        if (metaschema == s.schema) return s.speaks;
         return custom_dialect(*metaschema, where);
     }
-    throw schema_error(where, "unsupported dialect " + quoted(named.as_string()) + ": expected JSON Schema 2020-12 (" +
-                                  std::string(dialect_2020_12) + ")");
+    throw schema_error(where,
+                       "unsupported dialect " + quoted(named.as_string()) + ": expected " + dialect::supported());
 }
 
-vocabularies schema_documents::custom_dialect(const json::value& metaschema, const std::string& where) const {
-    // A metaschema of another draft changes the meaning of keywords, whatever vocabularies it lists.
-    if (const auto base = metaschema["$schema"].if_string()) {
-        std::string_view uri = *base;
-        if (uri.ends_with('#')) uri.remove_suffix(1);
-        if (uri != dialect_2020_12 && given(uri) != &metaschema) {
-            throw schema_error(where, "the metaschema uses the unsupported dialect " + quoted(*base));
+dialect schema_documents::custom_dialect(const json::value& metaschema, const std::string& where) const {
+    dialect base;
+    if (const auto named = metaschema["$schema"].if_string()) {
+        const std::string_view uri = named->ends_with('#') ? named->substr(0, named->size() - 1) : *named;
+        const auto known = dialect::named(uri);
+        if (!known && given(uri) != &metaschema) {
+            throw schema_error(where, "the metaschema uses the unsupported dialect " + quoted(*named) + ": expected " +
+                                          dialect::supported());
         }
+        base = known.value_or(base);
     }
-    const json::value* listed = metaschema.find("$vocabulary");
-    if (!listed) return vocabularies{};
-    vocabularies spoken{false, false, false, false};
-    for (const json::member& m : listed->members()) {
-        constexpr std::string_view base = "https://json-schema.org/draft/2020-12/vocab/";
-        const std::string_view name = m.key().starts_with(base) ? m.key().substr(base.size()) : std::string_view();
-        if (name == "applicator") spoken.applicator = true;
-        else if (name == "unevaluated") spoken.unevaluated = true;
-        else if (name == "validation") spoken.validation = true;
-        else if (name == "format-assertion") spoken.format_assertion = true;
-        else if (name != "core" && name != "meta-data" && name != "format-annotation" && name != "content" &&
-                 m.content.if_bool() == true) {
-            throw schema_error(where, "unsupported required vocabulary " + quoted(m.key()));
-        }
-    }
-    return spoken;
+    std::string_view unsupported;
+    const auto custom = base.with_vocabularies(metaschema, unsupported);
+    if (!custom) throw schema_error(where, "unsupported required vocabulary " + quoted(unsupported));
+    return *custom;
 }
 
 // ---- references ----
@@ -250,15 +261,15 @@ index schema_documents::find_resource(const std::string& uri, const std::string&
     const auto in = static_cast<index>(resources_.size());
     resources_.push_back({.uri = uri, .root = document});
     by_uri_.emplace(uri, in);
-    roots_.emplace(document, in);
-    scan(*document, in, uri + '#', nullptr);
+    scan({document, in, main_dialect_, 1, uri + '#'}, nullptr);
     return in;
 }
 
 const json::value& schema_documents::walk(index in, std::string_view pointer, const std::string& where,
                                           std::string_view reference) {
     const json::value* at = resources_[in].root;
-    std::string shown = this->at(*at).where;
+    const place* enclosing = &this->at(*at);
+    std::string shown = enclosing->where;
     while (!pointer.empty()) {
         pointer.remove_prefix(1);  // the '/'
         const std::string_view raw = pointer.substr(0, pointer.find('/'));
@@ -284,10 +295,10 @@ const json::value& schema_documents::walk(index in, std::string_view pointer, co
         if (!next) throw schema_error(where, "unresolved reference " + quoted(reference) + ": no such location");
         at = next;
         shown = pointer_to(shown, key);
-        if (const auto root = roots_.find(at); root != roots_.end()) in = root->second;
+        if (const auto known = places_.find(at); known != places_.end()) enclosing = &known->second;
     }
     // A reference may point at a value outside the known keywords: treat it as a schema.
-    if (!places_.contains(at)) scan(*at, in, shown, nullptr);
+    if (!places_.contains(at)) scan({at, enclosing->resource, enclosing->speaks, 1, shown}, nullptr);
     return *at;
 }
 

@@ -3,6 +3,7 @@
 // The documents of a schema during compilation: their subschemas, identifiers and anchors, and how references are
 // resolved.
 
+#include "schema/dialects.hpp"
 #include "schema/program.hpp"
 
 #include <keel/schema.hpp>
@@ -16,27 +17,23 @@
 
 namespace keel::inline KEEL_ABI::validation {
 
-/// The active keywords, as listed in "$vocabulary" of the metaschema.
-struct vocabularies {
-    bool applicator = true;
-    bool unevaluated = true;
-    bool validation = true;
-    bool format_assertion = false;
-};
-
 /// A schema with its own URI, and all its subschemas that have none.
 struct resource {
     std::string uri = {};
     const json::value* root = nullptr;
-    vocabularies speaks = {};
-    std::map<std::string, const json::value*, std::less<>> anchors = {};          // "$anchor" and "$dynamicAnchor"
-    std::map<std::string, const json::value*, std::less<>> dynamic_anchors = {};  // the latter alone
+    std::map<std::string, const json::value*, std::less<>> anchors = {};  // the names of subschemas
+    std::map<std::string, const json::value*, std::less<>> dynamic_anchors =
+        {};  // "$dynamicAnchor", "$recursiveAnchor"
 };
+
+/// The name of a "$recursiveAnchor" in resource::dynamic_anchors. Other names are not empty.
+inline constexpr std::string_view recursive_anchor;
 
 /// One schema in a document.
 struct place {
     index resource = 0;
     index node = none;
+    dialect speaks = {};
     std::string where;  // for messages: a JSON pointer, preceded by the document's URI unless it is the main document
 };
 
@@ -54,23 +51,25 @@ public:
     const json::value& resolve(const place& from, std::string_view reference, std::string_view keyword);
 
 private:
-    void scan(const json::value& root, index in, std::string where, std::vector<const json::value*>* found);
     struct step;
+    void scan(step first, std::vector<const json::value*>* found);
     void scan_object(const step&, std::vector<step>& waiting);
-    void scan_child(const json::value& child, const step& parent, std::string where, std::vector<step>& waiting);
-    index enter(const step&);
-    void note_anchor(const step&, index in, std::string_view keyword);
-    vocabularies speaks(const json::value& schema, const std::string& where, vocabularies inherited) const;
-    vocabularies custom_dialect(const json::value& metaschema, const std::string& where) const;
+    void scan_keyword(const step&, const json::member&, std::vector<step>& waiting);
+    void enter(step&);
+    void identify(step&, const json::value& id);
+    void note_anchor(const step&, std::string_view keyword, const json::value& name);
+    void add_anchor(const step&, const std::string& where, std::string_view name);
+    dialect declared_dialect(const step&, const json::value& named) const;
+    dialect custom_dialect(const json::value& metaschema, const std::string& where) const;
     const json::value* given(std::string_view uri) const noexcept;
     index find_resource(const std::string& uri, const std::string& where, std::string_view reference);
     const json::value& walk(index in, std::string_view pointer, const std::string& where, std::string_view reference);
 
     const schema_options& options_;
+    dialect main_dialect_;  // also of other documents without "$schema"
     std::deque<resource> resources_;
     std::map<std::string, index, std::less<>> by_uri_;
     std::unordered_map<const json::value*, place> places_;
-    std::unordered_map<const json::value*, index> roots_;
     std::deque<json::value> own_;  // built-in metaschemas in use
 };
 

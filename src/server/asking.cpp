@@ -92,7 +92,7 @@ elicit_action read_action(const state_pointer& state, const json::value& answer,
 
 void detail::throw_bad_answer(const decode_error& e) { throw error(error_kind::bad_message, e.message()); }
 
-task<elicited<json::value>> context::elicit(std::string key, std::string message, json::value form) {
+task<elicited<json::value>> context::elicit(std::string key, std::string message, json::value form) const {
     context self = *this;  // `this` may be destroyed while the coroutine waits
     state_pointer state = state_;
     protocol::revision rev = state->client->revision;
@@ -119,7 +119,7 @@ task<elicited<json::value>> context::elicit(std::string key, std::string message
     co_return result;
 }
 
-task<url_elicited> context::elicit_url(std::string key, std::string message, std::string url) {
+task<url_elicited> context::elicit_url(std::string key, std::string message, std::string url) const {
     context self = *this;
     state_pointer state = state_;
     protocol::revision rev = state->client->revision;
@@ -137,7 +137,7 @@ task<url_elicited> context::elicit_url(std::string key, std::string message, std
     co_return result;
 }
 
-void context::url_elicitation_complete(const url_elicited& which) {
+void context::url_elicitation_complete(const url_elicited& which) const {
     if (which.id.empty() || !protocol::has_elicitation_ids(state_->client->revision)) return;
     std::string params;
     if (json::write(params, json::object({{"elicitationId", which.id}}))) {
@@ -145,7 +145,7 @@ void context::url_elicitation_complete(const url_elicited& which) {
     }
 }
 
-task<sampling_result> context::sample(std::string key, sampling_request request) {
+task<sampling_result> context::sample(std::string key, sampling_request request) const {
     context self = *this;
     state_pointer state = state_;
     protocol::revision rev = state->client->revision;
@@ -171,13 +171,14 @@ task<sampling_result> context::sample(std::string key, sampling_request request)
     co_return result;
 }
 
-task<std::vector<root>> context::list_roots(std::string key) {
+task<std::vector<root>> context::list_roots(std::string key) const {
     context self = *this;
     state_pointer state = state_;
     if (!capability(state, "roots").is_object()) {
         refuse(state, "roots", json::object({{"roots", json::object()}}));
     }
-    json::value answer = co_await ask(self, key, "roots/list", json::value());
+    json::value no_params = json::object();  // Go's client requires params in an input request
+    json::value answer = co_await ask(self, key, "roots/list", std::move(no_params));
     protocol::list_roots_result result;
     decode_error e;
     if (!decode(answer, result, e, key)) bad_answer(state, e.message());
@@ -188,7 +189,7 @@ std::optional<json::value> context::recorded_outcome(const std::string& key) con
     return state_->questions ? state_->questions->outcome(key) : std::nullopt;
 }
 
-void context::record_outcome(std::string key, json::value outcome) {
+void context::record_outcome(std::string key, json::value outcome) const {
     std::string text;
     if (!json::write(text, outcome)) {
         throw std::invalid_argument("keel: the result of step \"" + key + "\" is not valid JSON");

@@ -39,6 +39,7 @@ struct call_state {
     std::shared_ptr<const server_side::started_states> states;  // null: there are no start hooks
     json::value meta;
     std::string method;
+    protocol::method which = protocol::method::other;  // the same as `method`
     std::shared_ptr<const std::string> principal;
     /// 2026-07-28, if the method may ask the client: questions and answers. Used on the loop only.
     std::shared_ptr<server_side::questions> questions;

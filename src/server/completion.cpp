@@ -24,10 +24,10 @@ completion_request read_request(const incoming& in) {
     wanted.value = needed_text(argument, "argument", "value");
     if (!protocol::has_titles(in.rev)) return wanted;  // `context` exists since 2025-06-18
     const json::value* context = in.params.find("context");
-    if (!context) return wanted;
+    if (!context || context->is_null()) return wanted;
     if (!context->is_object()) invalid_params("context: expected object");
     const json::value* chosen = context->find("arguments");
-    if (!chosen) return wanted;
+    if (!chosen || chosen->is_null()) return wanted;
     if (!chosen->is_object()) invalid_params("context.arguments: expected object");
     for (const json::member& m : chosen->members()) {
         if (!m.content.is_string())

@@ -11,12 +11,12 @@ bool context::cancelled() const noexcept { return state_->request->stopped(); }
 std::string context::reason() const { return state_->request->reason(); }
 std::stop_token context::stop_token() const noexcept { return state_->request->token(); }
 
-void context::progress(double value, std::optional<double> total, std::string message) {
+void context::progress(double value, std::optional<double> total, std::string message) const {
     if (!protocol::has_progress_message(state_->client->revision)) message.clear();
     state_->request->progress(value, total, std::move(message));
 }
 
-void context::log(log_level level, json::value data, std::string logger) {
+void context::log(log_level level, json::value data, std::string logger) const {
     if (static_cast<int>(level) < state_->client->log_level.load(std::memory_order_relaxed)) return;
     json::value params = json::object({{"level", name_of(level)}});
     if (!logger.empty()) params.append("logger", logger);
@@ -43,10 +43,10 @@ void* context::find_state(detail::type_key type, const std::source_location& whe
     return found;
 }
 
-void context::release_stream(duration retry) { state_->request->release_stream(retry); }
-void context::close_connection() { state_->request->close_connection(); }
+void context::release_stream(duration retry) const { state_->request->release_stream(retry); }
+void context::close_connection() const { state_->request->close_connection(); }
 
-task<json::value> context::request(std::string method, json::value params, duration timeout) {
+task<json::value> context::request(std::string method, json::value params, duration timeout) const {
     auto state = state_;  // the context may be destroyed while the coroutine waits
     // Revision 2026-07-28 has no requests from server to client (F10, I6).
     if (protocol::is_modern(state->client->revision)) {

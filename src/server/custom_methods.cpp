@@ -46,28 +46,28 @@ void server::add_method(std::string name, std::function<json::value(context&, co
     check_name(name, static_cast<bool>(f));
     auto offer = std::make_shared<server_side::method_offer>();
     offer->name = std::move(name);
-    offer->stats_slot = impl_->core->stats.slot_of(offer->name);
+    offer->stats_slot = impl_->core().stats.slot_of(offer->name);
     offer->handler.plain = [f = std::move(f)](context* ctx, const json::value& params, detail::reply& out) {
         write_object(out, f(*ctx, params));
     };
-    impl_->core->methods.put(std::move(offer), false);
+    impl_->core().methods.put(std::move(offer), false);
 }
 
 void server::add_method(std::string name, std::function<task<json::value>(context, json::value)> f) {
     check_name(name, static_cast<bool>(f));
     auto offer = std::make_shared<server_side::method_offer>();
     offer->name = std::move(name);
-    offer->stats_slot = impl_->core->stats.slot_of(offer->name);
+    offer->stats_slot = impl_->core().stats.slot_of(offer->name);
     offer->handler.coroutine = [f = std::move(f)](context ctx, json::value params) {
         return run_custom(f, std::move(ctx), std::move(params));
     };
-    impl_->core->methods.put(std::move(offer), false);
+    impl_->core().methods.put(std::move(offer), false);
 }
 
 void server::add_notification(std::string name, std::function<void(std::string_view, const json::value&)> f) {
-    impl_->refuse_while_serving("add_notification");
+    impl_->hooks().refuse_while_running("add_notification");
     check_name(name, static_cast<bool>(f));
-    if (!impl_->core->notifications.emplace(name, std::move(f)).second) {
+    if (!impl_->core().notifications.emplace(name, std::move(f)).second) {
         throw std::invalid_argument("keel: notification \"" + name + "\": already exists");
     }
 }

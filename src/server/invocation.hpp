@@ -13,6 +13,10 @@
 #include <memory>
 #include <string>
 
+namespace keel::inline KEEL_ABI::detail {
+struct call_state;
+}
+
 namespace keel::inline KEEL_ABI::server_side {
 
 /// The parameters of a request that has none.
@@ -60,8 +64,12 @@ invocation find_completion(const incoming& in, const table<prompt_offer>& prompt
 invocation find_method(const incoming& in, const table<method_offer>& methods);
 
 /// Maps an exception of a handler to a tool-level error (`isError`) or a protocol error.
-rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_stop, const incoming& in,
-                                        const server_core& server);
+rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_stop, protocol::method which,
+                                        protocol::revision rev, const server_core& server);
+/// The same for a request that has a `call_state`. Safe to call from any thread.
+rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, const detail::call_state& call);
+/// Returns the text of a result. Logs and throws keel::error for a failure, and throws keel::cancelled if there is no answer.
+std::string result_of(rpc::handler_outcome outcome, const server_core& server);
 
 /// Appends a tool's result in the format of the revision.
 void write_tool_result(std::string& out, const detail::reply& r, protocol::revision rev, const server_core& server);

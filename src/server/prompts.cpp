@@ -152,7 +152,7 @@ invocation find_prompt(const incoming& in, const table<prompt_offer>& prompts) {
     if (!name) invalid_params("name: expected string");
     static const json::value nothing = json::object();
     const json::value* arguments = in.params.find("arguments");
-    if (!arguments) arguments = &nothing;
+    if (!arguments || arguments->is_null()) arguments = &nothing;
     if (!arguments->is_object()) invalid_params("arguments: expected object");
     const std::shared_ptr<const prompt_offer>* found = prompts.find(*name);
     if (!found) invalid_params("unknown prompt: " + rpc::printable(*name));

@@ -155,7 +155,7 @@ void questions::end_round() {
     round_ended_ = true;
     // Limits the time of the handler's cleanup.
     start_timer(server_->options.limits.cleanup_grace, &questions::give_up);
-    request_->fire(rpc::stop_cause::asking, "");
+    request_->fire(rpc::stop_cause::owner, "");
     // The caller of the handler sends the result when the handler has ended.
 }
 

@@ -2,6 +2,9 @@
 
 #include <keel/tool.hpp>
 
+#include <algorithm>
+#include <utility>
+
 namespace keel::inline KEEL_ABI {
 
 tool_failure::~tool_failure() = default;  // see src/async/error.cpp
@@ -17,7 +20,25 @@ void throw_unexpressible() {
     throw bad_result("the result is not valid JSON (NaN, infinity, or text that is not UTF-8)");
 }
 
-void throw_bad_arguments(const decode_error& e) { throw bad_arguments(e.message()); }
+void throw_bad_arguments(const std::vector<decode_error>& all) {
+    // A limit for paths and texts that a peer made long.
+    constexpr std::size_t most = 8 * 1024;
+    std::string text;
+    for (const decode_error& e : all) {
+        const std::string one = e.message();
+        if (!text.empty() && text.size() + one.size() > most) {
+            text += "\n…";
+            break;
+        }
+        if (!text.empty()) text += '\n';
+        text += one;
+    }
+    throw bad_arguments(text);
+}
+
+void throw_bad_arguments(const type_table& t, const json::value& from, void* into, std::string_view prefix) {
+    throw_bad_arguments(all_decode_errors(t, from, into, prefix));
+}
 
 void write_text(reply& out, std::string_view text) {
     out.content += R"([{"type":"text","text":)";
@@ -72,15 +93,20 @@ void add_text_twin(reply& out) {
 
 json::value empty_object_schema() { return json::object({{"type", "object"}, {"properties", json::object()}}); }
 
-bool decoding_checks_all(const json::value& schema) {
+json::value output_schema_of(const type_table& t) {
+    json::value made = schema_of(t);
+    const auto forms = std::as_const(made)["anyOf"].items();
+    const auto is_object = [](const json::value& form) { return form["type"] == "object"; };
+    if (!forms.empty() && std::all_of(forms.begin(), forms.end(), is_object)) made["type"] = "object";
+    return made;
+}
+
+bool needs_output_check(const json::value& schema) {
     for (const json::member& m : schema.members()) {
-        if (m.key() == "pattern" && m.content.is_string()) return false;
-        if (!decoding_checks_all(m.content)) return false;
+        if (m.key() == "pattern" && m.content.is_string()) return true;
+        if (needs_output_check(m.content)) return true;
     }
-    for (const json::value& each : schema.items()) {
-        if (!decoding_checks_all(each)) return false;
-    }
-    return true;
+    return std::any_of(schema.items().begin(), schema.items().end(), needs_output_check);
 }
 
 }  // namespace keel::detail

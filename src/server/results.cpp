@@ -1,5 +1,7 @@
 // The parts that all results and failures share.
 
+#include "rpc/message.hpp"
+#include "server/call_state.hpp"
 #include "server/invocation.hpp"
 
 #include <keel/resource.hpp>
@@ -54,33 +56,33 @@ void fit_code(rpc::failure& f, protocol::revision rev) {
 }
 
 /// A tool-level error (`isError`) for the model.
-rpc::handler_outcome failed_result(const char* what, const incoming& in, const server_core& server) {
+rpc::handler_outcome failed_result(const char* what, protocol::revision rev, const server_core& server) {
     detail::reply reply;
     detail::write_text(reply, what);
     reply.is_error = true;
     std::string text;
-    write_tool_result(text, reply, in.rev, server);
+    write_tool_result(text, reply, rev, server);
     return rpc::handler_outcome::of(std::move(text));
 }
 
 }  // namespace
 
-rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_stop, const incoming& in,
-                                        const server_core& server) {
+rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_stop, protocol::method which,
+                                        protocol::revision rev, const server_core& server) {
     rpc::handler_outcome out;
     try {
         std::rethrow_exception(thrown);
     } catch (const detail::bad_arguments& e) {
         // A model can correct its arguments if the error says what is wrong.
-        if (in.which == protocol::method::tools_call && protocol::has_argument_errors_as_results(in.rev)) {
-            return failed_result(e.what(), in, server);
+        if (which == protocol::method::tools_call && protocol::has_argument_errors_as_results(rev)) {
+            return failed_result(e.what(), rev, server);
         }
         out.what = rpc::handler_outcome::kind::failure;
         out.error = {error_code::invalid_params, e.what(), {}};
         return out;
     } catch (const tool_failure& e) {
-        if (in.which == protocol::method::tools_call && json::is_utf8(e.what())) {
-            return failed_result(e.what(), in, server);
+        if (which == protocol::method::tools_call && json::is_utf8(e.what())) {
+            return failed_result(e.what(), rev, server);
         }
         out = rpc::handler_outcome::of(thrown, told_to_stop);
     } catch (const refused_read& e) {
@@ -89,8 +91,24 @@ rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_
     } catch (...) {  // all other exceptions
         out = rpc::handler_outcome::of(thrown, told_to_stop);
     }
-    if (out.what == rpc::handler_outcome::kind::failure) fit_code(out.error, in.rev);
+    if (out.what == rpc::handler_outcome::kind::failure) fit_code(out.error, rev);
     return out;
+}
+
+rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, const detail::call_state& call) {
+    return outcome_of_failure(std::move(thrown), call.request->stopped(), call.which, call.client->revision,
+                              *call.server);
+}
+
+std::string result_of(rpc::handler_outcome outcome, const server_core& server) {
+    if (outcome.what == rpc::handler_outcome::kind::silent) throw cancelled();
+    if (!outcome.log.empty()) {
+        server.report(log_level::error, "handler failed: " + rpc::printable(outcome.log, 500));
+    }
+    if (outcome.what == rpc::handler_outcome::kind::failure) {
+        throw error(outcome.error.code, outcome.error.message, std::move(outcome.error.data));
+    }
+    return std::move(outcome.result);
 }
 
 }  // namespace keel::server_side

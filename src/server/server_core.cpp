@@ -157,6 +157,19 @@ std::shared_ptr<async::worker_pool> server_core::workers() {
     return workers_;
 }
 
+void server_core::run_on_worker(std::function<void()> work) {
+    std::shared_ptr<async::worker_pool> pool = workers();
+    // Cancelled functions no longer count as in flight, but may still be in the queue.
+    if (pool->queued() >= options.limits.max_in_flight_total) {
+        rpc::failure full = rpc::overloaded_error("too many functions are waiting for a worker thread");
+        throw error(full.code, full.message, std::move(full.data));
+    }
+    pool->submit([this, work = std::move(work)]() mutable {
+        handler_mark mark(*this);
+        work();
+    });
+}
+
 std::shared_ptr<async::worker_pool> server_core::started_workers() const {
     std::lock_guard lock(mutex_);
     return workers_;

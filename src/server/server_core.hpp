@@ -29,7 +29,7 @@ struct totals {
     std::atomic<std::uint64_t> abandoned{0};
 };
 
-class server_core {
+class server_core final : public detail::work_executor {
 public:
     server_core(implementation about, server_options options);
 
@@ -83,6 +83,8 @@ public:
 
     /// Threads for handlers that may block; started when first used.
     std::shared_ptr<async::worker_pool> workers();
+    /// For on_worker in handlers. Throws keel::error if too many functions wait for a thread or the server has stopped.
+    void run_on_worker(std::function<void()> work) override;
     /// The pool; null if it has not been used.
     std::shared_ptr<async::worker_pool> started_workers() const;
 

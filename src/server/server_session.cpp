@@ -1,6 +1,7 @@
 #include "server/server_session.hpp"
 
 #include "rpc/connection_io.hpp"
+#include "server/version_checks.hpp"
 
 namespace keel::inline KEEL_ABI::server_side {
 
@@ -43,13 +44,8 @@ void server_session::close(duration drain, std::shared_ptr<void> keep) {
 
 void server_session::on_request(rpc::peer&, rpc::serial id, std::string_view method, const json::value* given) {
     const json::value& params = given ? *given : no_params;
-    // A request that contains its protocol version is of 2026-07-28.
-    const json::value* meta = params.find("_meta");
-    if (meta && meta->contains(protocol::meta_key::protocol_version)) {
-        on_modern(id, method, params, *meta);
-    } else {
-        on_legacy(id, method, params);
-    }
+    if (const json::value* meta = modern_meta(params)) on_modern(id, method, params, *meta);
+    else on_legacy(id, method, params);
 }
 
 void server_session::on_notification(rpc::peer&, std::string_view method, const json::value* given) {
@@ -100,7 +96,8 @@ std::uint16_t server_session::kind_of(std::string_view name) {
 }
 
 void server_session::on_settled(std::uint16_t kind, time_point since, bool with_error) noexcept {
-    server_->stats.record(kind, peer_->loop().now() - since, with_error);
+    settled_at_ = peer_->loop().now();
+    server_->stats.record(kind, settled_at_ - since, with_error);
 }
 
 void server_session::take_totals() noexcept {
@@ -113,9 +110,8 @@ void server_session::take_totals() noexcept {
     take(server_->totals.rejected_input, now.rejected_input, told_.rejected_input);
 }
 
-void server_session::reject(rpc::serial id, int code, std::string message, json::value data) {
-    rpc::failure why{code, std::move(message), std::move(data)};
-    peer_->finish(id, why);
+void server_session::reject(rpc::serial id, int code, std::string message) {
+    peer_->finish(id, rpc::failure{code, std::move(message), {}});
 }
 
 void server_session::unknown_method(rpc::serial id, std::string_view method) {

@@ -11,11 +11,14 @@
 
 #include <keel/server.hpp>
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
 
 namespace keel::inline KEEL_ABI::server_side {
+
+class worker_call;
 
 /// The text of a list result. `entries` is a view of the registry's snapshot, to avoid a copy.
 struct list_text {
@@ -82,27 +85,46 @@ private:
     void set_log_level(const incoming& in);
     // server_session_modern.cpp: revision 2026-07-28
     void on_modern(rpc::serial id, std::string_view method, const json::value& params, const json::value& meta);
-    void refuse_version(rpc::serial id, std::string_view message, std::string_view requested);
     void discover(const incoming& in, std::string& out);
+
+    /// Who has the answer to a request after `dispatch`.
+    struct dispatched {
+        enum class kind : unsigned char { session, coroutine, worker };
+        kind by = kind::session;
+        rpc::text_pieces text;                     // session: the answer, in buffers that the next request reuses
+        task<std::string> work;                    // coroutine: not started
+        std::shared_ptr<detail::call_state> call;  // coroutine: of the handler; null for subscriptions/listen
+        std::shared_ptr<worker_call> blocking;     // worker: not submitted
+        // Session: the entry of a quick handler that ran, and the time at which it began.
+        std::shared_ptr<const void> offer;
+        time_point begin{};
+    };
 
     // server_session_serve.cpp: all revisions
     void serve(const incoming& in);
-    static bool is_kept_list(method which) noexcept;
-    /// Answers methods that need no handler. Returns false for other methods.
-    bool answer_at_once(const incoming& in, std::string& out);
-    invocation find(const incoming& in);
+    void start(const incoming& in, dispatched next);
+    /// The innermost step of every request. `call` is its state if it came through middleware, otherwise null. Throws if the request
+    /// is invalid, or what a quick handler throws.
+    void dispatch(const incoming& in, std::shared_ptr<detail::call_state> call, dispatched& out);
+    /// Warns if a quick handler has blocked the loop until now.
+    void check_quick(const incoming& in, const dispatched& done, time_point now) const noexcept;
     void must_offer(const incoming& in);
-    void run(const incoming& in, invocation call);
-    void run_quick(const incoming& in, const invocation& call);
-    void run_on_worker(const incoming& in, invocation call);
-    void run_as_task(const incoming& in, invocation call);
-    void run_with_middleware(const incoming& in);
-    context make_context(const incoming& in);
+    /// Answers methods that need no handler. Returns false for other methods.
+    bool answer_at_once(const incoming& in, dispatched& out);
+    void answer_with(std::string_view text, dispatched& out) noexcept;
+    invocation find(const incoming& in);
+    std::shared_ptr<detail::call_state> make_call(const incoming& in);
+    void run_quick(const incoming& in, const invocation& found, std::shared_ptr<detail::call_state> call,
+                   dispatched& out);
+    void enter_chain(const incoming& in, dispatched& out);
+    /// The end of a middleware chain. `call` must outlive the task.
+    static task<std::string> dispatch_in_chain(std::weak_ptr<server_session> weak,
+                                               std::shared_ptr<detail::call_state> state, request_call& call);
 
     // server_session_lists.cpp
     void list(const incoming& in, list_text& out);
 
-    void reject(rpc::serial id, int code, std::string message, json::value data = {});
+    void reject(rpc::serial id, int code, std::string message);
     void unknown_method(rpc::serial id, std::string_view method);
     void take_totals() noexcept;
 
@@ -130,7 +152,9 @@ private:
     detail::reply reply_;  // reused from call to call
     std::string text_;
     list_text list_;
-    rpc::counters told_;  // already added to the server's totals
+    std::array<std::string_view, 3> pieces_;  // of the answer, in the two above
+    time_point settled_at_{};  // when a request was last answered or its coroutine last returned to the loop
+    rpc::counters told_;       // already added to the server's totals
     time_point reports_since_{};
     unsigned reports_ = 0;
 };

@@ -1,6 +1,7 @@
 // Revisions 2024-11-05 to 2025-11-25, which begin with a handshake.
 
 #include "server/server_session.hpp"
+#include "server/version_checks.hpp"
 
 namespace keel::inline KEEL_ABI::server_side {
 
@@ -9,8 +10,7 @@ void server_session::on_legacy(rpc::serial id, std::string_view method, const js
     if (method == "ping" && era_ == era::unknown) return peer_->finish(id, "{}");
     if (era_ == era::modern || method == "server/discover") {
         if (era_ == era::legacy) return unknown_method(id, method);
-        return reject(id, error_code::invalid_params,
-                      "_meta is missing " + std::string(protocol::meta_key::protocol_version));
+        return peer_->finish(id, missing_version());
     }
     if (era_ == era::unknown) return reject(id, error_code::invalid_request, "not initialized");
 
@@ -21,18 +21,17 @@ void server_session::initialize(rpc::serial id, const json::value& params) {
     peer_->core().shield(id);  // initialize cannot be cancelled (B10)
     auto asked = params["protocolVersion"].if_string();
     if (era_ == era::modern) {
-        return refuse_version(
-            id, "this connection uses protocol version " + std::string(protocol::name_of(protocol::latest)),
-            asked.value_or(""));
+        // A connection that uses 2026-07-28 cannot change to an older revision.
+        std::string why = "this connection uses protocol version " + std::string(protocol::name_of(protocol::latest));
+        return peer_->finish(id, unsupported_version(asked.value_or(""), modern_versions(), why));
     }
-    if (era_ == era::legacy && !stateless_) return reject(id, error_code::invalid_request, "already initialized");
+    if (era_ == era::legacy && !stateless_) return peer_->finish(id, already_initialized());
     if (!asked) return reject(id, error_code::invalid_params, "protocolVersion: expected string");
     if (!params["capabilities"].is_object())
         return reject(id, error_code::invalid_params, "capabilities: expected object");
     if (!params["clientInfo"].is_object()) return reject(id, error_code::invalid_params, "clientInfo: expected object");
 
-    auto known = protocol::find_revision(*asked);
-    revision agreed = known && !protocol::is_modern(*known) ? *known : protocol::latest_legacy;
+    revision agreed = protocol::find_legacy_revision(*asked).value_or(protocol::latest_legacy);
     client_ = std::make_shared<detail::client_facts>();
     client_->revision = agreed;
     client_->info = params["clientInfo"];

@@ -28,10 +28,10 @@ void check_name(const tool_description& about) {
     }
 }
 
-schema compile(const tool_description& about, const char* field, const json::value& document) {
+schema compile(const tool_description& about, const char* field, const json::value& document, bool check_formats) {
     if (!document.is_object()) refuse(about, field, "must be a JSON object");
     try {
-        return schema(document);
+        return schema(document, {.check_formats = check_formats});
     } catch (const schema_error& e) {
         refuse(about, field, e.what());
     }
@@ -53,10 +53,10 @@ keel::tool as_told(const tool_description& about) {
 }  // namespace
 
 tool::tool(detail::tool_entry entry)
-    : about(std::move(entry.about)), handler(std::move(entry.handler)), check_input(!entry.decoding_suffices),
-      check_output(!entry.decoding_suffices) {
+    : about(std::move(entry.about)), handler(std::move(entry.handler)), check_input(entry.check_input),
+      check_output(entry.check_output) {
     check_name(about);
-    input = compile(about, "input_schema", about.input_schema);
+    input = compile(about, "input_schema", about.input_schema, about.options.check_formats);
     auto headers = protocol::mirrored_parameters(about.input_schema);
     if (auto* wrong = std::get_if<protocol::mirrored_schema_error>(&headers))
         refuse(about, "input_schema", wrong->what);
@@ -64,7 +64,7 @@ tool::tool(detail::tool_entry entry)
     if (about.input_schema["type"].if_string() != std::string_view("object")) {
         refuse(about, "input_schema", "must have \"type\": \"object\"");
     }
-    if (!about.output_schema.is_null()) output = compile(about, "output_schema", about.output_schema);
+    if (!about.output_schema.is_null()) output = compile(about, "output_schema", about.output_schema, false);
     offer_checks common(kind, about.name);
     common.meta(about.options.meta);
     common.icons(about.options.icons);
@@ -132,13 +132,14 @@ invocation find_tool(const incoming& in, const table<tool>& tools) {
     if (!name) throw error(error_code::invalid_params, "name: expected string");
     static const json::value nothing = json::object();
     const json::value* arguments = in.params.find("arguments");
-    if (!arguments) arguments = &nothing;
+    if (!arguments || arguments->is_null()) arguments = &nothing;
     if (!arguments->is_object()) throw error(error_code::invalid_params, "arguments: expected object");
     const std::shared_ptr<const tool>* found = tools.find(*name);
     if (!found) throw error(error_code::invalid_params, "unknown tool: " + rpc::printable(*name));
     const tool& t = **found;
-    decode_error e;
-    if (t.check_input && !t.input.check(*arguments, e, "arguments")) detail::throw_bad_arguments(e);
+    if (t.check_input && !t.input.accepts(*arguments)) {
+        detail::throw_bad_arguments(t.input.all_errors(*arguments, "arguments"));
+    }
     invocation call;
     call.offer = *found;  // keeps it alive if it is removed during the call
     call.handler = &t.handler;

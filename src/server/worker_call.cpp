@@ -6,11 +6,9 @@
 
 namespace keel::inline KEEL_ABI::server_side {
 
-worker_call::worker_call(context ctx, const std::shared_ptr<rpc::request>& request, invocation call, const incoming& in,
-                         std::shared_ptr<server_core> server)
-    : context_(std::move(ctx)), request_(request), call_(std::move(call)), which_(in.which), name_(in.name),
-      revision_(in.rev), server_(std::move(server)), input_(call_.given()),
-      drop_(request->token(), [this] { take_input(); }) {}
+worker_call::worker_call(std::shared_ptr<detail::call_state> state, invocation call)
+    : state_(std::move(state)), call_(std::move(call)), input_(call_.given()),
+      drop_(state_->request->token(), [this] { take_input(); }) {}
 
 std::optional<json::value> worker_call::take_input() {
     std::lock_guard lock(mutex_);
@@ -20,18 +18,17 @@ std::optional<json::value> worker_call::take_input() {
 rpc::handler_outcome worker_call::run() {
     std::optional<json::value> input = take_input();
     if (!input) return {};
-    static const json::value none;
-    incoming in{request_->id(), which_, name_, none, revision_};
-    handler_mark mark(*server_);
+    handler_mark mark(server());
     detail::reply reply;
     std::string text;
     try {
-        call_.handler->plain(&context_, *input, reply);
-        call_.write(text, reply, revision_, *server_, call_.offer.get());
+        context ctx(state_);
+        call_.handler->plain(&ctx, *input, reply);
+        call_.write(text, reply, state_->client->revision, server(), call_.offer.get());
     } catch (abi::__forced_unwind&) {
         throw;
     } catch (...) {  // outcome_of_failure handles all exceptions
-        return outcome_of_failure(std::current_exception(), request_->stopped(), in, *server_);
+        return outcome_of_failure(std::current_exception(), *state_);
     }
     return rpc::handler_outcome::of(std::move(text));
 }
@@ -113,14 +110,6 @@ void worker_wait::begin_work() {
     });
 }
 
-std::string worker_wait::await_resume() {
-    if (outcome_.what == rpc::handler_outcome::kind::silent) throw cancelled();
-    if (!outcome_.log.empty())
-        call_->server().report(log_level::error, "handler failed: " + rpc::printable(outcome_.log, 500));
-    if (outcome_.what == rpc::handler_outcome::kind::failure) {
-        throw keel::error(outcome_.error.code, outcome_.error.message, std::move(outcome_.error.data));
-    }
-    return std::move(outcome_.result);
-}
+std::string worker_wait::await_resume() { return result_of(std::move(outcome_), call_->server()); }
 
 }  // namespace keel::server_side

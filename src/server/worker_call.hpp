@@ -2,9 +2,9 @@
 
 // Calls of handlers that may block, on the thread pool.
 
+#include "server/call_state.hpp"
 #include "server/invocation.hpp"
 
-#include <keel/context.hpp>
 #include <keel/task.hpp>
 
 #include <functional>
@@ -20,23 +20,18 @@ namespace keel::inline KEEL_ABI::server_side {
 /// peer cannot use up memory with cancelled calls.
 class worker_call {
 public:
-    worker_call(context ctx, const std::shared_ptr<rpc::request>& request, invocation call, const incoming& in,
-                std::shared_ptr<server_core> server);
+    worker_call(std::shared_ptr<detail::call_state> state, invocation call);
 
     /// Runs on the worker thread. Returns `silent` if the call was cancelled before it started (B1).
     rpc::handler_outcome run();
-    server_core& server() const noexcept { return *server_; }
+    server_core& server() const noexcept { return *state_->server; }
+    const std::shared_ptr<rpc::request>& request() const noexcept { return state_->request; }
 
 private:
     std::optional<json::value> take_input();
 
-    context context_;
-    const std::shared_ptr<rpc::request> request_;
+    const std::shared_ptr<detail::call_state> state_;
     const invocation call_;
-    const protocol::method which_;
-    const std::string name_;
-    const protocol::revision revision_;
-    const std::shared_ptr<server_core> server_;
     std::mutex mutex_;  // guards input_: the worker starts the call while the loop may cancel it
     std::optional<json::value> input_;
     std::stop_callback<std::function<void()>> drop_;  // must be the last member: it may be called during construction

@@ -56,7 +56,7 @@ public:
     }
     void resume();
     void close() noexcept;
-    const connection& raw() const noexcept { return *raw_; }
+    connection& raw() noexcept { return *raw_; }
     bool handshaken() const noexcept { return handshaken_; }
 
     // Calls of the connection below.
@@ -397,6 +397,7 @@ void tls_connection::start(listener& l) { stream_->start(l); }
 connection::written tls_connection::write(std::string_view bytes) { return stream_->write(bytes); }
 void tls_connection::pause() noexcept { stream_->pause(); }
 void tls_connection::resume() { stream_->resume(); }
+void tls_connection::expect_more_input() noexcept { stream_->raw().expect_more_input(); }
 void tls_connection::close() noexcept { stream_->close(); }
 bool tls_connection::handshaken() const noexcept { return stream_->handshaken(); }
 

@@ -42,6 +42,7 @@ public:
     written write(std::string_view bytes) override;
     void pause() noexcept override;
     void resume() override;
+    void expect_more_input() noexcept override;
     void close() noexcept override;
     std::string describe() const override;
 

@@ -9,7 +9,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <csignal>
+#include <vector>
 
 extern char** environ;
 
@@ -40,14 +43,39 @@ pipe_ends make_pipe() {
     return {duplicate(read.get()), duplicate(write.get())};
 }
 
+// The variables of the official SDKs (HOME to USER), language and time zone, and places for files. None of them usually contains
+// a secret.
+constexpr std::array<std::string_view, 15> safe_variables = {"HOME",
+                                                             "LOGNAME",
+                                                             "PATH",
+                                                             "SHELL",
+                                                             "TERM",
+                                                             "USER",
+                                                             "LANG",
+                                                             "LANGUAGE",
+                                                             "TZ",
+                                                             "TMPDIR",
+                                                             "XDG_CACHE_HOME",
+                                                             "XDG_CONFIG_HOME",
+                                                             "XDG_DATA_HOME",
+                                                             "XDG_RUNTIME_DIR",
+                                                             "XDG_STATE_HOME"};
+
+bool is_safe(std::string_view name, std::string_view value) {
+    if (value.starts_with("()")) return false;  // a function that an old bash exported
+    return name.starts_with("LC_") ||
+           std::find(safe_variables.begin(), safe_variables.end(), name) != safe_variables.end();
+}
+
 std::vector<std::string> environment_of(const child_process& what) {
     std::vector<std::string> all;
     for (char** entry = environ; *entry; ++entry) {
         std::string_view text = *entry;
         std::string_view name = text.substr(0, text.find('='));
-        bool replaced = false;
-        for (const auto& [key, value] : what.environment) replaced = replaced || key == name;
-        if (!replaced) all.emplace_back(text);
+        std::string_view value = text.substr(std::min(text.size(), name.size() + 1));
+        bool omitted = !what.inherit_environment && !is_safe(name, value);
+        for (const auto& own : what.environment) omitted = omitted || own.first == name;
+        if (!omitted) all.emplace_back(text);
     }
     for (const auto& [key, value] : what.environment) all.emplace_back(key).append("=").append(value);
     return all;
@@ -219,7 +247,7 @@ private:
     }
 
     std::string_view take(watched& from) {
-        std::vector<char>& room = reactor_->read_buffer();
+        std::span<char> room = reactor_->read_buffer();
         ssize_t n = ::read(from.fd.get(), room.data(), room.size());
         if (n > 0) return {room.data(), static_cast<std::size_t>(n)};
         if (n == 0 || (errno != EAGAIN && errno != EINTR)) from.end();

@@ -152,7 +152,9 @@ task<std::unique_ptr<connection>> connect_tcp(loop& l, tcp_address to) {
         if (error != 0) continue;
         send_at_once(socket.get());
         watch_for_silence(socket.get());
-        co_return std::make_unique<fd_connection>(r, std::move(socket), "tcp " + to.text());
+        auto wire = std::make_unique<fd_connection>(r, std::move(socket), "tcp " + to.text());
+        wire->acknowledge_at_once();
+        co_return wire;
     }
     throw std::system_error(error, std::generic_category(), "cannot connect to " + to.text());
 }

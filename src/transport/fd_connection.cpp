@@ -1,5 +1,8 @@
 #include "transport/fd_connection.hpp"
 
+#include "transport/sockets.hpp"
+
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -8,6 +11,8 @@ namespace keel::inline KEEL_ABI::transport {
 namespace {
 
 using async::reactor;
+
+constexpr std::size_t default_pipe = 64 * 1024;
 
 std::string text_of(int error) { return std::generic_category().message(error); }
 
@@ -28,6 +33,15 @@ void make_non_blocking(int fd) {
 fd_connection::end::end(fd_connection& c, handler h, descriptor d) noexcept
     : owner(c), on_event(h), fd(std::move(d)), is_socket(is_socket_descriptor(fd.get())) {}
 
+// At the first message that fills the pipe: a larger pipe needs fewer waits, but the system limits the total size of the pipes of
+// a user.
+bool fd_connection::end::grow_pipe() noexcept {
+    constexpr int wanted = 256 * 1024;
+    if (is_socket || std::exchange(grown, true)) return false;
+    int size = ::fcntl(fd.get(), F_GETPIPE_SZ);  // fails if it is not a pipe
+    return size > 0 && size < wanted && ::fcntl(fd.get(), F_SETPIPE_SZ, wanted) > 0;
+}
+
 fd_connection::fd_connection(reactor& r, descriptor input, descriptor output, std::string name,
                              std::function<void()> closed)
     : reactor_(r.shared_from_this()), input_(*this, &fd_connection::input_event, std::move(input)),
@@ -45,6 +59,11 @@ fd_connection::~fd_connection() {
     if (destroyed_) *destroyed_ = true;
 }
 
+void fd_connection::end_with_process(descriptor pidfd, std::string cause) {
+    process_ = std::make_unique<end>(*this, &fd_connection::process_event, std::move(pidfd));
+    process_ended_ = std::move(cause);
+}
+
 void fd_connection::start(listener& l) {
     if (closed_) return;
     input_.watch = reactor_->watch_descriptor(input_.fd.get(), input_);
@@ -55,6 +74,10 @@ void fd_connection::start(listener& l) {
     if (output_) {
         output_->watch = reactor_->watch_descriptor(output_->fd.get(), *output_);
         if (output_->watch && !output_->is_socket) make_non_blocking(output_->fd.get());
+    }
+    if (process_) {
+        process_->watch = reactor_->watch_descriptor(process_->fd.get(), *process_);
+        process_->watch->want(reactor::readable);
     }
     listener_ = &l;
     if (!input_.watch) read_later();
@@ -90,11 +113,27 @@ void fd_connection::output_event(unsigned events) {
     if (events & reactor::writable) became_writable();
 }
 
+void fd_connection::process_event(unsigned) {
+    process_->watch.reset();
+    if (input_ended_) return;
+    // Without another process that has the stream open, the normal end follows: first the remaining input, then its end.
+    pollfd state{input_.fd.get(), POLLRDHUP, 0};
+    if (::poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLRDHUP)) != 0) return;
+    fail(std::string(process_ended_));  // a copy: the listener may destroy this object
+}
+
+void fd_connection::stop_watching() noexcept {
+    input_.watch.reset();
+    if (output_) output_->watch.reset();
+    if (process_) process_->watch.reset();
+}
+
 void fd_connection::read_some() {
-    std::vector<char>& room = reactor_->read_buffer();
+    std::span<char> room = reactor_->read_buffer();
     ssize_t n = input_.is_socket ? ::recv(input_.fd.get(), room.data(), room.size(), MSG_DONTWAIT)
                                  : ::read(input_.fd.get(), room.data(), room.size());
     if (n > 0) {
+        if (static_cast<std::size_t>(n) >= default_pipe) input_.grow_pipe();
         // No second read after a short one: it would only return EAGAIN, and the loop reports new input.
         listener_->on_input(std::string_view(room.data(), static_cast<std::size_t>(n)));
         return;
@@ -137,16 +176,17 @@ connection::written fd_connection::write(std::string_view bytes) {
         if (n >= 0) {
             done.bytes += static_cast<std::size_t>(n);
             if (done.bytes == bytes.size() || !to.watch) continue;  // a file accepts the rest in the next iteration
+            if (to.grow_pipe()) continue;
             blocked_ = true;
         } else if (errno == EINTR) {
             continue;
         } else if ((errno == EAGAIN || errno == EWOULDBLOCK) && to.watch) {
+            if (to.grow_pipe()) continue;
             blocked_ = true;
         } else {
             failed_ = true;
             done.failure = "write failed: " + text_of(errno);
-            input_.watch.reset();
-            if (output_) output_->watch.reset();
+            stop_watching();
             return done;
         }
         to.watch->want(duplex() ? input_interest() : reactor::writable);
@@ -158,8 +198,16 @@ connection::written fd_connection::write(std::string_view bytes) {
 void fd_connection::became_writable() {
     if (!blocked_) return;
     blocked_ = false;
-    output().watch->want(duplex() ? input_interest() : 0);
+    bool gone = false;
+    bool* outer = std::exchange(destroyed_, &gone);
     listener_->on_writable();
+    if (gone) {
+        if (outer) *outer = true;
+        return;
+    }
+    destroyed_ = outer;
+    // Only now: a long message blocks again, and then the interest in writing has not changed.
+    if (!blocked_ && output().watch) output().watch->want(duplex() ? input_interest() : 0);
 }
 
 void fd_connection::pause() noexcept {
@@ -176,6 +224,11 @@ void fd_connection::resume() {
     }
 }
 
+void fd_connection::expect_more_input() noexcept {
+    // The system turns this off again by itself, so it is set after each read.
+    if (acknowledges_ && !closed_) acknowledge_input(input_.fd.get());
+}
+
 void fd_connection::end_output() noexcept {
     if (!closed_ && !failed_ && duplex()) ::shutdown(input_.fd.get(), SHUT_WR);
 }
@@ -183,8 +236,7 @@ void fd_connection::end_output() noexcept {
 void fd_connection::fail(const std::string& cause) {
     if (failed_) return;
     failed_ = true;
-    input_.watch.reset();
-    if (output_) output_->watch.reset();
+    stop_watching();
     listener_->on_failure(cause);
 }
 
@@ -200,8 +252,8 @@ std::string fd_connection::cause_of_hang_up() noexcept {
 void fd_connection::close() noexcept {
     if (std::exchange(closed_, true)) return;
     listener_ = nullptr;
-    input_.watch.reset();
-    if (output_) output_->watch.reset();
+    stop_watching();
+    process_.reset();
     if (duplex() && !failed_) {
         // Closing a TCP socket with unread input sends a reset, which may overtake the data that we wrote. Shut down
         // the output first and read the pending input.

@@ -29,10 +29,19 @@ public:
     fd_connection(async::reactor&, descriptor socket, std::string name, std::function<void()> closed = {});
     ~fd_connection() override;
 
+    /// Makes the connection fail with `cause` when `pidfd` becomes readable, that is, when the process at the other end has ended
+    /// but another process keeps the stream open. If no other process does, the end of input is reported as usual. Call it before
+    /// start.
+    void end_with_process(descriptor pidfd, std::string cause);
+
+    /// For a TCP socket: expect_more_input acknowledges the input at once.
+    void acknowledge_at_once() noexcept { acknowledges_ = true; }
+
     void start(listener&) override;
     written write(std::string_view bytes) override;
     void pause() noexcept override;
     void resume() override;
+    void expect_more_input() noexcept override;
     void end_output() noexcept override;
     void close() noexcept override;
     std::string describe() const override { return name_; }
@@ -42,11 +51,14 @@ private:
         using handler = void (fd_connection::*)(unsigned);
         end(fd_connection& c, handler h, descriptor d) noexcept;
         void on_ready(unsigned events) override { (owner.*on_event)(events); }
+        /// Enlarges a pipe once. Returns false if it has not changed.
+        bool grow_pipe() noexcept;
 
         fd_connection& owner;
         handler on_event;
         descriptor fd;
         bool is_socket = false;
+        bool grown = false;
         std::unique_ptr<async::reactor::watch> watch;  // null: not supported by epoll, or no longer watched
     };
 
@@ -55,6 +67,8 @@ private:
     unsigned input_interest() const noexcept;
     void input_event(unsigned events);
     void output_event(unsigned events);
+    void process_event(unsigned events);
+    void stop_watching() noexcept;
     void read_some();
     void read_later();
     void became_writable();
@@ -63,7 +77,9 @@ private:
 
     std::shared_ptr<async::reactor> reactor_;
     end input_;
-    std::optional<end> output_;  // empty: input_ is a socket for both directions
+    std::optional<end> output_;     // empty: input_ is a socket for both directions
+    std::unique_ptr<end> process_;  // the pidfd of end_with_process
+    std::string process_ended_;
     std::string name_;
     std::function<void()> on_closed_;
     std::optional<sigpipe_guard> sigpipe_;
@@ -75,6 +91,7 @@ private:
     bool hung_up_ = false;  // one socket for both directions: reported while there may still be unread input
     bool failed_ = false;
     bool closed_ = false;
+    bool acknowledges_ = false;
     bool read_posted_ = false;
     bool* destroyed_ = nullptr;  // set while a call to the listener is on the stack
     std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // held weakly by posted turns

@@ -106,6 +106,7 @@ private:
             std::string name = name_;
             if (address.ss_family != AF_UNIX) {
                 send_at_once(peer.get());
+                watch_for_silence(peer.get());
                 name = "tcp " + address_of(address, size).text();
             }
             (*take)(std::move(peer), std::move(name));

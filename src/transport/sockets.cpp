@@ -63,12 +63,19 @@ void send_at_once(int tcp_socket) noexcept {
     ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+void acknowledge_input(int tcp_socket) noexcept {
+    int on = 1;
+    ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on);
+}
+
 void watch_for_silence(int tcp_socket) noexcept {
     int on = 1, idle = 60, every = 15, count = 4;
+    unsigned unacknowledged = 120'000;  // milliseconds
     ::setsockopt(tcp_socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof idle);
     ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_KEEPINTVL, &every, sizeof every);
     ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+    ::setsockopt(tcp_socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &unacknowledged, sizeof unacknowledged);
 }
 
 }  // namespace keel::transport

@@ -41,6 +41,8 @@ void say_and_close(descriptor socket, std::string_view words) noexcept;
 
 descriptor open_socket(int family);
 void send_at_once(int tcp_socket) noexcept;
+/// Acknowledges the received data now (TCP_QUICKACK).
+void acknowledge_input(int tcp_socket) noexcept;
 /// Enables TCP keep-alive, so that an end that only reads detects a dead connection after two minutes.
 void watch_for_silence(int tcp_socket) noexcept;
 

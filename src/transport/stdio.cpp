@@ -1,3 +1,4 @@
+#include "transport/client_process.hpp"
 #include "transport/descriptor.hpp"
 #include "transport/fd_connection.hpp"
 
@@ -124,7 +125,7 @@ void open_missing_standard_descriptors() {
     }
 }
 
-stdio open_stdio(loop& l) {
+stdio open_stdio(loop& l, stdio_options how) {
     reactor& r = reactor_of(l);
     if (taken.exchange(true)) {
         throw std::logic_error(
@@ -142,18 +143,27 @@ stdio open_stdio(loop& l) {
     stdio made;
     made.input_is_file = ::fstat(input.get(), &s) == 0 && S_ISREG(s.st_mode);
 
+    std::optional<transport::client_process> client;
+    if (how.watch_client) client = transport::open_client_process();
+
     // Owned by the connection's close callback alone; a shared_ptr because std::function requires a copyable callable.
     auto streams = std::make_shared<standard_streams>();
     auto give_back = [claimed = std::move(claimed), streams = std::move(streams)]() mutable {
         streams.reset();
         claimed.reset();
     };
+    std::unique_ptr<transport::fd_connection> wire;
     if (same_socket(input.get(), output.get())) {
-        made.wire = std::make_unique<transport::fd_connection>(r, std::move(input), "stdio", std::move(give_back));
+        wire = std::make_unique<transport::fd_connection>(r, std::move(input), "stdio", std::move(give_back));
     } else {
-        made.wire = std::make_unique<transport::fd_connection>(r, std::move(input), std::move(output), "stdio",
-                                                               std::move(give_back));
+        wire = std::make_unique<transport::fd_connection>(r, std::move(input), std::move(output), "stdio",
+                                                          std::move(give_back));
     }
+    if (client) {
+        wire->end_with_process(std::move(client->pidfd),
+                               "the client process " + std::to_string(client->pid) + " has ended");
+    }
+    made.wire = std::move(wire);
     return made;
 }
 

@@ -37,7 +37,7 @@ TEST_CASE("F4: post returns false after the io_context was destroyed") {
 TEST_CASE("an io_context run by several threads runs one piece of a loop's work at a time") {
     boost::asio::io_context context;
     auto l = async::asio_loop::create(context);
-    int unlocked = 0;  // TSan and the count below would see two at once
+    int unlocked = 0;  // TSan and the count below detect concurrent access
     std::atomic<int> inside = 0;
     std::atomic<bool> overlapped = false;
     for (int i = 0; i < 2000; ++i) {

@@ -57,7 +57,7 @@ TEST_CASE_TEMPLATE("timers run in the order of their time and can be stopped", O
 
 TEST_CASE_TEMPLATE("work posted from many threads runs on the loop, all of it", On, KEEL_TEST_LOOPS_AND_STRAND) {
     On on;
-    int ran = 0;  // touched on the loop only
+    int ran = 0;  // accessed only on the loop
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t) {
         threads.emplace_back([&] {
@@ -152,7 +152,7 @@ TEST_CASE_TEMPLATE("a watch reports only the requested events, and none after it
     on.poll();
     CHECK(who.calls == 0);
     w->want(async::reactor::readable);
-    on.until([&] { return who.calls >= 2; });  // again and again while it lasts
+    on.until([&] { return who.calls >= 2; });  // reported again while the condition lasts
     CHECK(who.seen == async::reactor::readable);
     w->want(async::reactor::writable);
     who.seen = 0;
@@ -230,7 +230,7 @@ TEST_CASE_TEMPLATE("files and devices that are always ready cannot be watched", 
 TEST_CASE("the timer heap behaves like a sorted list under random starts and stops") {
     std::mt19937 random(7);
     async::timer_heap heap;
-    std::map<std::pair<time_point, std::uint64_t>, loop::timer> model;  // by time, then by order of starting
+    std::map<std::pair<time_point, std::uint64_t>, loop::timer> model;  // by time, then by start order
     std::uint64_t order = 0;
     std::uint64_t fired = 0;
     std::vector<loop::timer> stale;

@@ -48,7 +48,7 @@ task<std::string> fail() {
     co_return "";
 }
 
-/// Two loops that a test runs by hand, as if they had threads of their own.
+/// Two loops that the test runs by hand, as if each had its own thread.
 struct two_loops {
     std::shared_ptr<manual_loop> home = std::make_shared<manual_loop>();
     std::shared_ptr<manual_loop> there = std::make_shared<manual_loop>();
@@ -58,7 +58,7 @@ struct two_loops {
     }
 };
 
-/// A loop on a thread of its own.
+/// A loop on its own thread.
 struct loop_thread {
     std::shared_ptr<async::epoll_loop> loop = async::epoll_loop::create();
     std::thread thread{[l = loop] { l->run(); }};
@@ -125,7 +125,7 @@ TEST_CASE("cancelled: the task is cancelled, cleans up, and then the wait ends")
     started s(*l.home, async::run_on_loop(l.there, work()));
     l.run();
     s.line.stop();
-    CHECK(!stopped);  // that loop has not come to it
+    CHECK(!stopped);  // the other loop has not run yet
     l.run();
     CHECK(stopped);
     CHECK(s.text == "running");
@@ -350,7 +350,7 @@ TEST_CASE("many waits between two threads, half of them cancelled: each ends onc
     CHECK(strange == 0);
 }
 
-TEST_CASE("a loop that ends while others wait for tasks on it that have not begun leaves nobody waiting") {
+TEST_CASE("a loop that ends before it has started the tasks of other loops ends their waits") {
     for (int round = 0; round < 50; ++round) {
         loop_thread home;
         loop_thread there;

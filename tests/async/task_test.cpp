@@ -202,7 +202,7 @@ TEST_CASE("B15: cancelling makes the pending wait throw once, and cleanup may wa
     r.start(work());
     r.line.stop();
     CHECK(seen == trace{"interrupted"});
-    r.line.stop();  // twice is as good as once
+    r.line.stop();  // stop is idempotent
     CHECK(!r.ended);
     loop.advance(1s);
     CHECK(seen == trace{"interrupted", "cleaned"});

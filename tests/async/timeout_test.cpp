@@ -1,4 +1,4 @@
-// A task that is given up after a while, or when a token says so.
+// Tasks that are cancelled by a timeout or by a stop token.
 
 #include "async/timeout.hpp"
 #include "support/manual_loop.hpp"
@@ -23,7 +23,7 @@ namespace {
 struct waiting_task {
     event go;
     bool stopped = false;
-    bool stubborn = false;  // ends with a value although it was given up
+    bool stubborn = false;  // returns a value although it was cancelled
     event cleanup;
     bool slow_cleanup = false;
 
@@ -42,7 +42,7 @@ struct waiting_task {
     }
 };
 
-/// Awaits it and says what came of it: "7", "cancelled", "late cancelled", …
+/// Awaits the task and returns its outcome: "7", "cancelled", "late cancelled", …
 task<std::string> outcome_of(async::timed_run<int>& run) {
     std::string text;
     try {
@@ -149,7 +149,7 @@ TEST_CASE("a stop token cancels the task: before it begins, while it runs, after
         waiting_task w;
         timed_task s(loop, bounded(w.run(), 1s, stop.get_token()));
         stop.request_stop();
-        CHECK(!w.stopped);  // on the loop, whoever asks
+        CHECK(!w.stopped);  // the request is handled on the loop
         stop.request_stop();
         loop.run();
         CHECK(w.stopped);
@@ -187,7 +187,7 @@ TEST_CASE("the first of token, timeout and end decides") {
         }
         if (order == 2) {
             stop.request_stop();
-            w.go.set();  // before the loop has come to the token
+            w.go.set();  // before the loop has processed the token
             loop.run();
             CHECK(s.text == "7");
             continue;
@@ -209,7 +209,7 @@ TEST_CASE("if the waiting task is cancelled, the inner task is cancelled and end
         CHECK(w.stopped);
         if (slow) {
             CHECK(s.text == "running");
-            loop.advance(10s);  // given up by the clock as well: that changes nothing
+            loop.advance(10s);  // the timeout after the cancellation has no effect
             w.cleanup.set();
             loop.run();
         }

@@ -74,7 +74,7 @@ TEST_CASE("shutting down waits for work that ends in time and drops work that ha
     auto dropped = std::make_shared<int>(0);
     pool.submit([dropped] { ++*dropped; });
     auto opener = std::async(std::launch::async, [&] {
-        // Only when shutting down has begun.
+        // Only after the shutdown has begun.
         while (pool.submit([] {})) std::this_thread::yield();
         gate.set_value();
     });
@@ -101,7 +101,7 @@ TEST_CASE("F1: an exception of work does not end the process or the thread, and 
         pool.submit([] { throw std::runtime_error("thrown"); });
         CHECK(told.get_future().get() == "thrown");
     }
-    SUBCASE("anything else") {
+    SUBCASE("a thrown object that is not a std::exception") {
         pool.submit([] { throw 7; });
         CHECK(told.get_future().get() == "an int");
     }
@@ -113,7 +113,7 @@ TEST_CASE("F1: an exception of work does not end the process or the thread, and 
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
-#define KEEL_TEST_NO_PTHREAD_EXIT  // its interceptors do not survive it
+#define KEEL_TEST_NO_PTHREAD_EXIT  // the sanitizer's interceptors do not support pthread_exit
 #endif
 #endif
 #ifndef KEEL_TEST_NO_PTHREAD_EXIT

@@ -1,4 +1,4 @@
-// What a server may ask and tell: answers that the driver has decided on beforehand, and a line for each question.
+// Requests and notifications from the server: the driver sets the answers in advance, and each request prints a line.
 
 #include "caller.hpp"
 
@@ -27,7 +27,7 @@ void tell(const std::string& client, std::string_view event, const json::value& 
     say(shown);
 }
 
-/// "hold" is the answer of someone who does not answer: until the question is taken back.
+/// "hold" does not answer until the server cancels the request.
 void hold(const std::string& client, const asked_by& who) {
     std::mutex alone;
     std::condition_variable_any never;

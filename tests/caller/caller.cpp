@@ -9,7 +9,7 @@ namespace {
 
 std::string text(const json::value& v) { return std::string(v.if_string().value_or("")); }
 
-/// "timed out" is timed_out here, as it is in error_kind.
+/// The names are those of error_kind: "timed out" becomes timed_out.
 std::string kind_name(error_kind kind) {
     if (kind == error_kind::closed) return "closed";
     std::string name(name_of(kind));
@@ -27,7 +27,7 @@ json::value show_failure(const std::exception_ptr& failure) {
                              {"http_status", e.http_status()}});
     } catch (const cancelled&) {
         return json::object({{"kind", "cancelled"}, {"message", "the task was cancelled"}});
-    } catch (const std::exception& e) {  // none of these is foreseen
+    } catch (const std::exception& e) {  // unexpected
         return json::object({{"kind", "exception"}, {"message", e.what()}});
     }
 }
@@ -57,7 +57,7 @@ task<json::value> take_next(std::shared_ptr<subscription> s) {
 }  // namespace
 
 void say(const json::value& what) {
-    // Callbacks of clients speak on their own threads.
+    // Callbacks of clients run on the clients' threads.
     static std::mutex one_line_at_a_time;
     std::string line = json::to_string(what) + "\n";
     std::lock_guard lock(one_line_at_a_time);
@@ -93,7 +93,7 @@ void caller::obey(const json::value& command) {
         else if (what == "census") say(json::object({{"n", n}, {"kind", "result"}, {"result", census()}}));
         else throw std::invalid_argument("no such command: " + std::string(what));
     } catch (const std::exception&) {
-        // What a call that was not even begun ends with.
+        // The outcome of a call that failed before it started.
         json::value shown = show_failure(std::current_exception());
         shown.set("n", n);
         say(shown);
@@ -146,7 +146,7 @@ void caller::cancel(const json::value& command, std::int64_t n) {
     auto found = running_.find(command["call"].if_int().value_or(0));
     bool there = found != running_.end();
     if (there) {
-        std::shared_ptr<running> record = found->second;  // its end may come at once
+        std::shared_ptr<running> record = found->second;  // the call may end at once
         if (text(command["how"]) == "task") record->line->stop();
         else record->stop.request_stop();
     }
@@ -156,7 +156,7 @@ void caller::cancel(const json::value& command, std::int64_t n) {
 void caller::drop(const json::value& command, std::int64_t n) {
     auto found = clients_.find(text(command["as"]));
     if (found == clients_.end()) throw std::invalid_argument("no such client: " + text(command["as"]));
-    // A client with a thread of its own waits in its destructor: that must not hold up the others.
+    // The destructor of a client with its own thread waits, which must not delay other commands.
     auto gone = std::shared_ptr<client>(std::move(found->second));
     clients_.erase(found);
     droppers_.emplace_back([this, gone = std::move(gone), n]() mutable {
@@ -174,7 +174,7 @@ void caller::drop(const json::value& command, std::int64_t n) {
 void caller::start(std::int64_t n, task<json::value> work, const std::shared_ptr<running>& record) {
     running_[n] = record;
     record->line.emplace(*loop_);
-    // In a turn of its own: a call that fails at once is told after the command that began it.
+    // In a separate turn: a call that fails at once is reported after the command that started it.
     auto held = std::make_shared<task<json::value>>(std::move(work));
     loop_->post([this, n, record, held] {
         detail::start(*record->line, std::move(*held), [this, n, record](detail::outcome<json::value> result) {

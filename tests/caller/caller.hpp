@@ -1,6 +1,6 @@
 #pragma once
 
-// A program that is a client of anything, driven line by line: see main.cpp for what it understands.
+// A client program that the driver controls line by line; main.cpp documents the commands.
 
 #include "async/epoll_loop.hpp"
 
@@ -18,25 +18,25 @@
 
 namespace keel::caller {
 
-/// Writes one line of JSON to standard output. Any thread.
+/// Writes one line of JSON to standard output. Safe to call from any thread.
 void say(const json::value& what);
 
 /// {"child":{…}}, {"url":…}, {"unix":…} or {"tcp":…}.
 server_target read_target(const json::value& from);
-/// Durations are milliseconds. What the client tells by itself becomes lines {"event":…,"as":NAME,…}.
+/// Durations are milliseconds. Callbacks of the client print lines {"event":…,"as":NAME,…}.
 client_options read_options(const json::value& from, const std::string& name);
-/// "answers" to the questions of the server, and the events that are about what it tells.
+/// "answers" to requests of the server, and the events of its notifications.
 void read_answers(const json::value& from, const std::string& name, client_options& into);
 std::vector<root> read_roots(const json::value& from);
 call_options read_call_options(const json::value& from, std::stop_token stop);
 
-/// What a call is to do, by the name of the client's function. The task needs the client no more once it is made.
+/// Starts a call by the name of the client's function. The task does not need the client after that.
 task<json::value> make_call(client& c, const std::string& what, const json::value& args, call_options how);
 
 /// Descriptors, children, threads, memory.
 json::value census();
 
-/// Carries the commands out. Everything on the thread that runs the loop.
+/// Runs the commands, all on the thread that runs the loop.
 class caller {
 public:
     explicit caller(std::shared_ptr<async::epoll_loop> loop) : loop_(std::move(loop)) {}
@@ -45,9 +45,9 @@ public:
     ~caller();
 
     void obey(const json::value& command);
-    /// No more commands: everything is given up, and the loop stops when the last call has ended.
+    /// Ends the input: all calls are cancelled, and the loop stops when the last one has ended.
     void end();
-    /// A call had two outcomes.
+    /// Whether a call had two outcomes.
     bool broken() const noexcept { return broken_; }
 
 private:
@@ -72,7 +72,7 @@ private:
     std::map<std::string, std::unique_ptr<client>, std::less<>> clients_;
     std::map<std::string, std::shared_ptr<subscription>, std::less<>> subscriptions_;
     std::map<std::int64_t, std::shared_ptr<running>> running_;
-    std::vector<std::thread> droppers_;  // the end of a client may take its time
+    std::vector<std::thread> droppers_;  // destroying a client may take time
     bool broken_ = false;
     bool ending_ = false;
 };

@@ -1,4 +1,4 @@
-// What can be asked of a server, and what is shown of the answer.
+// The calls that a driver can start, and the output for their results.
 
 #include "caller.hpp"
 

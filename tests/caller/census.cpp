@@ -1,4 +1,4 @@
-// What this process holds.
+// The resources that this process holds.
 
 #include "caller.hpp"
 
@@ -12,7 +12,7 @@ namespace keel::caller {
 
 namespace {
 
-/// Also those that have ended and were not waited for: "pid state", for each.
+/// "pid state" of each child, including zombies.
 json::value children() {
     json::value all = json::array();
     for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {

@@ -10,7 +10,7 @@ namespace keel::caller {
 
 struct record_args {
     std::uint64_t n = 0;
-    std::uint64_t wait_ms = 0;  // before the answer, after the deed
+    std::uint64_t wait_ms = 0;  // after recording, before the answer
 };
 KEEL_DESCRIBE(record_args, n, wait_ms)
 
@@ -28,7 +28,7 @@ public:
         std::lock_guard lock(mutex_);
         ++done_[n];
     }
-    /// How often each, a digit for each number: "0110…"; 9 is nine or more.
+    /// One digit per number, how often it was recorded: "0110…"; 9 means nine or more.
     std::string show(std::uint64_t from, std::uint64_t count) {
         std::lock_guard lock(mutex_);
         std::string all(count, '0');
@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    std::mutex mutex_;  // the loops of an HTTP server are several threads
+    std::mutex mutex_;  // an HTTP server has several loop threads
     std::map<std::uint64_t, unsigned> done_;
 };
 

@@ -2,7 +2,7 @@
 
 namespace keel::caller {
 
-/// A server that remembers what it has done: `record` with a number, `executed` for all numbers and how often each. The
+/// A server that counts its calls: `record` takes a number, `executed` returns how often each number was recorded. The
 /// arguments are those of keel::main.
 int count(int argc, const char* const* argv);
 

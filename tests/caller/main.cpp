@@ -6,8 +6,8 @@
 //     {"do":"subscribe","n":6,"as":"a","sub":"s","tools":true}              {"do":"next","n":7,"sub":"s"}
 //     {"do":"census","n":8}
 //
-// Each is answered by one line when it has ended: {"n":2,"kind":"result","result":…}, or the kind of its error with code and
-// message. Commands do not wait for one another. At the end of its input it gives everything up and ends.
+// Each command prints one line when it has ended: {"n":2,"kind":"result","result":…}, or the error kind with code and
+// message. Commands do not wait for each other. At the end of input the program cancels everything and exits.
 //
 // `test-caller counter …` is a server that counts, `test-caller proxy …` a proxy that breaks connections.
 

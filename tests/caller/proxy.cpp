@@ -51,7 +51,8 @@ int open_socket() {
     return fd;
 }
 
-/// Two sockets and what happens between them. Owned by the threads of its two directions; the last one closes the sockets.
+/// Two sockets and the faults between them. Owned by the threads of its two directions; the last one closes the
+/// sockets.
 class bridge {
 public:
     bridge(int a, int b, std::uint64_t seed, double mean, counts& sum)
@@ -87,7 +88,7 @@ private:
             if (got < 0 && errno == EINTR) continue;
             if (over()) return;
             if (got <= 0) {
-                // The end of one direction is handed on; an error ends both.
+                // The end of one direction is forwarded; an error ends both.
                 if (got == 0) ::shutdown(to, SHUT_WR);
                 else end(false);
                 return;
@@ -117,7 +118,7 @@ private:
         return !over();
     }
 
-    /// False when there is nothing left to do.
+    /// Returns false if the bridge has ended.
     bool meet_fault() {
         fault what;
         std::chrono::milliseconds time;
@@ -131,12 +132,12 @@ private:
         switch (what) {
             case fault::cut: end(false); break;
             case fault::reset: end(true); break;
-            case fault::stall:  // this direction stops moving; at last the connection breaks
+            case fault::stall:  // this direction stops forwarding, then the connection fails
                 wait(time);
                 end(true);
                 break;
             case fault::delay: wait(time); break;
-            case fault::close:  // half: what was sent arrives, then the end
+            case fault::close:  // half-close: sent bytes arrive, then the end
                 ::shutdown(a_, SHUT_WR);
                 ::shutdown(b_, SHUT_WR);
                 wait(time);
@@ -164,13 +165,13 @@ private:
             reset_ = hard;
         }
         ended_.notify_all();
-        // Wakes the other direction; without hard the peers see the end, else the reset when the sockets are closed.
+        // Wakes the other direction. Without `hard` the peers see the end of input, otherwise a reset.
         for (int fd : {a_, b_}) ::shutdown(fd, hard ? SHUT_RD : SHUT_RDWR);
     }
 
     const int a_;
     const int b_;
-    // The threads of the two directions meet here.
+    // The threads of both directions use this.
     std::mutex mutex_;
     std::condition_variable ended_;
     std::mt19937_64 chance_;
@@ -188,7 +189,7 @@ void reach(int from, const sockaddr_in& where, std::uint64_t seed, double mean, 
         return;
     }
     const int on = 1;
-    // A direction that waits to send looks now and then whether the other one has ended the bridge.
+    // A direction that waits to send checks regularly whether the other one has ended the bridge.
     const timeval send_timeout{.tv_sec = 0, .tv_usec = 50'000};
     for (int fd : {from, to}) {
         ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -225,7 +226,7 @@ int run_proxy(int argc, const char* const* argv) {
     std::array<pollfd, 2> ready = {
         {{.fd = at, .events = POLLIN, .revents = 0}, {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
     while (::poll(ready.data(), ready.size(), -1) >= 0 || errno == EINTR) {
-        if (ready[1].revents != 0) break;  // the end of the input ends the proxy
+        if (ready[1].revents != 0) break;  // the end of input ends the proxy
         if (ready[0].revents == 0) continue;
         const int from = ::accept4(at, nullptr, nullptr, SOCK_CLOEXEC);
         if (from < 0) continue;
@@ -236,7 +237,7 @@ int run_proxy(int argc, const char* const* argv) {
     for (std::size_t i = 0; i < fault_names.size(); ++i) std::printf(" %s %lu", fault_names[i], sum.of[i].load());
     std::printf("\n");
     std::fflush(stdout);
-    ::_exit(0);  // bridges still run: their sockets are closed with the process
+    ::_exit(0);  // bridges may still run; the process closes their sockets
 }
 
 }  // namespace keel::caller

@@ -1,4 +1,4 @@
-// Targets and options out of JSON.
+// Reads targets and options from JSON.
 
 #include "caller.hpp"
 
@@ -60,7 +60,7 @@ server_target read_target(const json::value& from) {
     if (const json::value* u = from.find("url")) {
         url what{.address = text(*u)};
         what.headers = pairs(from["headers"]);
-        what.proxy = text(from["proxy"]);  // nothing of the environment
+        what.proxy = text(from["proxy"]);  // ignore the environment
         read(from["max_connections"], what.max_connections);
         read(from["max_body"], what.max_body);
         return what;
@@ -84,7 +84,7 @@ client_options read_options(const json::value& from, const std::string& name) {
     if (auto attempts = from["restart"]["attempts"].if_uint()) o.restart.attempts = static_cast<unsigned>(*attempts);
     read(from["restart"]["first_wait"], o.restart.first_wait);
     read(from["check_results"], o.check_results);
-    o.cache.enabled = false;  // each call is to reach the server
+    o.cache.enabled = false;  // every call must reach the server
     read(from["cache"], o.cache.enabled);
 
     auto tell = [name](std::string_view event, std::initializer_list<std::pair<std::string_view, json::value>> more) {
@@ -105,7 +105,7 @@ client_options read_options(const json::value& from, const std::string& name) {
     if (wants(from, "stderr_bytes")) {
         o.on_stderr = [tell, sum = std::size_t{0}, told = std::size_t{0}](std::string_view s) mutable {
             sum += s.size();
-            if (sum - told < 1024 * 1024) return;  // a flood is told of once for each MiB
+            if (sum - told < 1024 * 1024) return;  // report once per MiB
             told = sum;
             tell("stderr_bytes", {{"bytes", sum}});
         };

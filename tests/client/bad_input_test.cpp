@@ -1,5 +1,5 @@
-// Input that should not be there, as a client meets it (docs/rules/lifecycle.md, E, third column). A client never replies to what it could not
-// read.
+// Invalid input to a client (docs/rules/lifecycle.md, E, third column). A client never replies to input that it cannot
+// parse.
 
 #include "client/lifecycle_messages.hpp"
 
@@ -8,7 +8,7 @@ using namespace keel::test;
 
 namespace {
 
-/// Feeds what should not be there while a call waits, then checks that nothing was written and that everything goes on.
+/// Feeds invalid input while a call waits, then checks that nothing was written and that the connection still works.
 struct with_bad_input {
     explicit with_bad_input(const char* version, client_options options = {}) : t(std::move(options)) {
         t.connect(version);

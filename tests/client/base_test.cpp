@@ -1,4 +1,4 @@
-// Messages, ids, errors and what kinds of results there are, as a client meets them.
+// Messages, ids, errors and kinds of results for a client.
 
 #include "revisions.hpp"
 
@@ -12,7 +12,7 @@ struct step {
     std::string result;
 };
 
-/// Everything a client can ask, once, with texts that do not fit into a line.
+/// Calls every function of a client once, with texts that contain newlines.
 void tour(client_under_test& t, const std::string& revision) {
     json::value arguments = json::object({{"text", "a\nb\r\nc\xE2\x80\xA8"}});
     auto answered = [&](outcome_of_task& o, std::string_view method, std::string_view members) {
@@ -49,7 +49,7 @@ TEST_CASE(
         client_under_test t;
         t.connect(revision);
         tour(t, revision);
-        tour(t, revision);  // client_check sees ids that come again
+        tour(t, revision);  // client_check detects reused ids
         outcome_of_task& raw = t.run(t.client->call_tool("x", json::object({{"text", "1\n2"}})));
         std::string line = t.wire().output();
         CHECK(line.starts_with(R"({"jsonrpc":"2.0","id":)"));

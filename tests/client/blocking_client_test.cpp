@@ -1,4 +1,4 @@
-// A client without coroutines: calls that wait, from any thread.
+// The blocking client: calls from any thread, without coroutines.
 
 #include "async/epoll_loop.hpp"
 #include "support/gate.hpp"
@@ -60,7 +60,7 @@ struct offer {
     }
 };
 
-/// A loop that a thread of its own runs. Whoever runs a loop ends it: what stopping it left waiting is dropped there.
+/// A loop that runs on its own thread. The thread that runs a loop ends it, which drops the remaining queued work.
 struct running_loop {
     ~running_loop() {
         on->stop();
@@ -105,7 +105,7 @@ TEST_CASE("a blocking client throws errors on the calling thread") {
     client.connect();
     try {
         client.call_tool("nothing");
-        FAIL("it was not refused");
+        FAIL("not refused");
     } catch (const error& e) {
         CHECK(e.kind() == error_kind::rejected);
         CHECK(e.code() == error_code::invalid_params);
@@ -116,7 +116,7 @@ TEST_CASE("a blocking client throws errors on the calling thread") {
     client.close();
     try {
         client.call_tool("twice", number(1));
-        FAIL("it is closed");
+        FAIL("the client is closed");
     } catch (const error& e) {
         CHECK(e.kind() == error_kind::closed);
     }
@@ -164,7 +164,7 @@ TEST_CASE("another thread can cancel a blocking call") {
     });
     try {
         client.call_tool("hold", {}, call_options(stop.get_token()));
-        FAIL("it was not given up");
+        FAIL("not cancelled");
     } catch (const error& e) {
         CHECK(e.kind() == error_kind::cancelled);
     }
@@ -179,7 +179,7 @@ TEST_CASE("connecting can be cancelled before it begins") {
     stop.request_stop();
     try {
         client.connect(stop.get_token());
-        FAIL("it was not given up");
+        FAIL("not cancelled");
     } catch (const error& e) {
         CHECK(e.kind() == error_kind::cancelled);
     }
@@ -199,7 +199,7 @@ TEST_CASE("waiting for changes can have a time limit") {
     CHECK_FALSE(changes.next(1ms).has_value());
     CHECK(changes.how_ended() == subscription_end::none);
 
-    // Nothing was lost by the wait that was given up.
+    // The cancelled wait has lost no change.
     o.s.resource_updated("test://boat");
     std::optional<change> told = changes.next();
     REQUIRE(told.has_value());
@@ -232,7 +232,8 @@ TEST_CASE("a blocking call does not wait for a loop that has ended") {
     on->end();
     CHECK_THROWS_AS(detail::wait_for(std::shared_ptr<loop>(on), work()), error);
 
-    // Nobody runs this one: it ends with the task in its queue, or before the task comes. Either way the wait is over.
+    // Nothing runs this loop: it ends with the task in its queue, or before the task is posted. In both cases the wait
+    // ends.
     auto other = async::epoll_loop::create();
     std::jthread waiter([&] { CHECK_THROWS_AS(detail::wait_for(std::shared_ptr<loop>(other), work()), error); });
     other->end();
@@ -291,7 +292,7 @@ TEST_CASE("D1, G4: if a loop ends while a task is running, the waiting thread ge
         runner.join();
         ender.join();
         CHECK(kind == error_kind::closed);
-        later.set();  // what was left behind goes on, and nobody is told twice
+        later.set();  // the abandoned call ends, and its outcome is not reported twice
     }
 }
 
@@ -320,7 +321,7 @@ TEST_CASE("G4: changes that arrived before the client was destroyed are still de
         what.tools = true;
         s = client.subscribe(what);
         o.s.add_tool("more", "", [] { return "more"; });
-        // The change is on its way before this answer.
+        // The server sends the change before this answer.
         client.call_tool("twice", number(1));
     }
     std::optional<change> first = s.next();

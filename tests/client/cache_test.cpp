@@ -1,4 +1,4 @@
-// Results that may be used again for a while (2026-07-28), seen from a program.
+// The response cache (2026-07-28) through the public API.
 
 #include "revisions.hpp"
 
@@ -41,7 +41,7 @@ TEST_CASE("CACHE-07: a result is reused until it expires, and requested again at
     CHECK(t.run(t.client->list_tools(), joined_names).text == "a");
     CHECK(t.silent());
     t.advance(1ms);
-    CHECK(t.silent());  // CACHE-08: nobody asks before somebody wants to know
+    CHECK(t.silent());  // CACHE-08: no request before the next call
     outcome_of_task& third = t.run(t.client->list_tools(), joined_names);
     t.answer(t.expect("tools/list"), listed("b", 0));
     CHECK(third.text == "b");
@@ -122,7 +122,7 @@ TEST_CASE("CACHE-04: a read with input responses or state is not cached") {
             CHECK(o.text == "1");
         }
     }
-    // By hand neither.
+    // The same with request_once.
     for (int i = 0; i < 2; ++i) {
         round_answers with;
         with.state = "s";

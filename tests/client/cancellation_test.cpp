@@ -1,4 +1,5 @@
-// The server takes its questions back (docs/rules/lifecycle.md, B20: group B with the roles swapped), or cancels what is not its own (B21).
+// The server cancels its requests (docs/rules/lifecycle.md, B20: rules B with the roles swapped), or requests that are
+// not its own (B21).
 
 #include "client/lifecycle_messages.hpp"
 #include "support/gate.hpp"
@@ -10,7 +11,7 @@ using namespace keel::test;
 
 namespace {
 
-/// A client that is asked for forms; each waits at a gate until the test lets it go on.
+/// A client with a form handler that waits at a gate.
 struct asked_client {
     asked_client() {
         client_options options;
@@ -24,7 +25,7 @@ struct asked_client {
             } catch (const cancelled&) {
                 stopped.push_back(message);
                 if (!cleanup) throw;
-                ++cleaning;  // below: nothing can be awaited here
+                ++cleaning;  // cleanup is below: co_await is not allowed here
             }
             if (cleaning > 0) {
                 co_await cleanup->pass();
@@ -61,7 +62,7 @@ struct asked_client {
     gate* cleanup = nullptr;
     int cleaning = 0;
     bool thrown = false;
-    std::optional<client_under_test> t;  // last: its tasks use what is above
+    std::optional<client_under_test> t;  // last member: its tasks use the members above
 };
 
 }  // namespace
@@ -84,7 +85,7 @@ TEST_CASE(
 
 TEST_CASE("B1, B20: a request that is cancelled before a thread is free never reaches the handler") {
     thread_gate busy;
-    std::vector<std::string> seen;  // by one worker thread; read after it has ended
+    std::vector<std::string> seen;  // written by one worker thread; read after it has ended
     {
         client_options options;
         options.worker_threads = 1;
@@ -146,7 +147,7 @@ TEST_CASE("B3, B4, B20: a cancel withdraws a response that is still queued") {
     c.t->loop->run();
     c.expect_answer(2);
     CHECK(c.t->silent());
-    // The handler's last step and the cancel in either order: nothing, or an answer, never two.
+    // The end of the handler and the cancel in either order: no answer or one answer, never two.
     for (bool cancel_first : {true, false}) {
         asked_client race;
         race.ask(1, "a");
@@ -166,8 +167,7 @@ TEST_CASE("B5, B20: a response whose write has begun is completed, at every byte
         c.ask(1, "a");
         c.t->wire().accept(n);
         c.open("a");
-        c.t->wire().feed(
-            line_of("notifications/cancelled", cancel_params(1)));  // past the check, which would want silence
+        c.t->wire().feed(line_of("notifications/cancelled", cancel_params(1)));  // bypasses client_check
         c.t->loop->run();
         c.t->wire().resume();
         c.t->loop->run();
@@ -178,7 +178,7 @@ TEST_CASE("B5, B20: a response whose write has begun is completed, at every byte
 
 TEST_CASE("B6, B7, B8, B9, B20: late, repeated, unknown and malformed cancels are ignored") {
     asked_client c;
-    c.cancel(7);  // never seen, and does not poison the id
+    c.cancel(7);  // an unknown id; it can still be used later
     c.ask(7, "a");
     c.open("a");
     c.expect_answer(7);
@@ -254,7 +254,7 @@ TEST_CASE("B15, B20: close() waits for the cleanup of handlers within its grace 
         }
         CHECK(closed.done());
         CHECK(c.t->silent());
-        c.t->loop->post([&] { cleanup.open(); });  // an abandoned handler may still come to its end
+        c.t->loop->post([&] { cleanup.open(); });  // an abandoned handler may still end
         c.t->loop->run();
         CHECK(c.cleaned.size() == 1);
     }
@@ -370,7 +370,7 @@ TEST_CASE("I1, B2: input requests of a modern server are cancelled together with
     CHECK(o.text == "cancelled");
     CHECK(stopped);
     CHECK(token.stop_requested());
-    CHECK(t.silent());  // nothing of ours is open at the server
+    CHECK(t.silent());  // the server has no open requests of this client
 }
 
 TEST_CASE("I1, D7: a modern call on a byte stream is cancelled with a notification, and a late response is dropped") {

@@ -1,4 +1,4 @@
-// What was not agreed on is not used (LIFE-04): not by the client, and not on behalf of a server that asks for it.
+// Features that were not negotiated are not used (LIFE-04), neither by the client nor by the server.
 
 #include "revisions.hpp"
 
@@ -41,7 +41,7 @@ TEST_CASE("LIFE-04, ROOT-02: roots that were not declared in the handshake cause
         t.client->set_roots({r});
         t.loop->run();
         CHECK(t.silent());
-        // The next handshake is another matter.
+        // The next handshake negotiates again.
         outcome_of_task& closed = t.run(t.client->close());
         t.advance(10s);
         CHECK(closed.done());

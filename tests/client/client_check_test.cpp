@@ -1,4 +1,4 @@
-// The check that every other test of this folder relies on finds what it is there to find.
+// Tests that client_check, which every other test of this folder relies on, detects errors.
 
 #include "support/client_check.hpp"
 #include "support/test_data.hpp"
@@ -12,7 +12,7 @@ using namespace keel::test;
 
 namespace {
 
-/// Lines of a conversation: those of the server begin with '<'. What the check says of the last one.
+/// Lines of a conversation; those of the server begin with '<'. Returns the check's error for the last one.
 std::string verdict(std::initializer_list<const char*> lines) {
     client_check check;
     std::size_t before = 0;

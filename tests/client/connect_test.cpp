@@ -1,4 +1,4 @@
-// Which era a server is of, and how the older ones begin (docs/rules/protocol.md, section 1.1).
+// Detecting the era of a server, and the handshake of the older revisions (docs/rules/protocol.md, section 1.1).
 
 #include "support/client_harness.hpp"
 

@@ -1,4 +1,4 @@
-// Questions to the user: forms and URLs, asked by a request of the server's or in a round.
+// Elicitation: forms and URLs, requested by a server request or in a round of a call.
 
 #include "revisions.hpp"
 

@@ -1,4 +1,4 @@
-// What is remembered of a server's era, by which name, and what is said when it refuses.
+// The era memory: its keys, and the errors of servers that refuse.
 
 #include "http_client_under_test.hpp"
 #include "revisions.hpp"
@@ -38,7 +38,7 @@ TEST_CASE("1.1: in modern mode, the server's reason for a rejection is reported"
 }
 
 TEST_CASE("VER-16: child processes that differ in any setting are different servers") {
-    std::vector<child_process> all(7);
+    std::vector<child_process> all(8);
     for (child_process& each : all) each.command = "serve";
     all[1].arguments = {"a b"};
     all[2].arguments = {"a", "b"};
@@ -46,11 +46,12 @@ TEST_CASE("VER-16: child processes that differ in any setting are different serv
     all[4].environment = {{"WHO", "me"}};
     all[5].environment = {{"WHO", "you"}};
     all[6].environment = {{"WHOm", "e"}};
+    all[7].inherit_environment = true;
     std::set<std::string> names;
     for (const child_process& each : all) {
         std::string name = server_target(each).identity();
         CHECK(name == server_target(each).identity());
-        CHECK(name.find("you") == std::string::npos);  // it may be a password
+        CHECK(name.find("you") == std::string::npos);  // may be a password
         names.insert(std::move(name));
     }
     CHECK(names.size() == all.size());

@@ -1,4 +1,4 @@
-// Which era a server is of, where nothing stands between it and the client (docs/rules/protocol.md, section 1.1, stdio), and how that is remembered.
+// Detecting the era of a server over stdio and sockets (docs/rules/protocol.md, section 1.1), and remembering it.
 
 #include "revisions.hpp"
 
@@ -70,7 +70,7 @@ TEST_CASE("1.1, VER-13: without a common version, connecting fails with the serv
     CHECK(o.kind == error_kind::unavailable);
     CHECK(o.text.find("2099-01-01") != std::string::npos);
     CHECK(t.silent());
-    // The next attempt is a fresh one.
+    // The next attempt starts over.
     outcome_of_task& again = t.run(t.client->connect());
     finish_modern(t, again, t.expect("server/discover"));
 }
@@ -129,7 +129,7 @@ TEST_CASE("1.1, VER-03: a probe without a response means an older server, and a 
         t.advance(1ms);
         json::value greeting = t.expect("initialize");
         CHECK(greeting["id"] != probe["id"]);
-        CHECK(t.silent());  // the question is not cancelled either: an old server would not know what that is about
+        CHECK(t.silent());  // the probe is not cancelled either: an old server would not know its id
         t.answer(probe, introduction(R"(["2026-07-28"])"));
         CHECK(!o.done());
         t.answer(greeting, initialize_result(revision));
@@ -217,7 +217,7 @@ TEST_CASE("VER-16: the detected era is used at the next connection, by other cli
     CHECK(eras->is_modern("script") == false);
     client_under_test second(options);
     outcome_of_task& o = second.run(second.client->connect());
-    finish_handshake(second, o, "2025-06-18");  // without the question
+    finish_handshake(second, o, "2025-06-18");  // without a probe
     eras->remember("script", true);
     client_under_test third(options);
     third.connect(modern);

@@ -1,4 +1,4 @@
-// What a program writes first: where the server is, a call, what came of it.
+// The first steps of a program: a target, a call, its result.
 
 #include <keel/blocking_client.hpp>
 #include <keel/run.hpp>
@@ -51,7 +51,7 @@ TEST_CASE("a blocking client calls without arguments, and with a described struc
     point given{.x = 1, .y = 2};
     CHECK(shown(client.call_tool("mirror", given)) == R"({"x":2,"y":1})");
     CHECK(shown(client.call_tool("mirror", given, call_options(10s))) == R"({"x":2,"y":1})");
-    // The same type in and out: the one in angle brackets is what is wanted.
+    // The same type in and out: the template argument is the result.
     point got = client.call_tool<point>("mirror", given);
     CHECK(got.x == 2);
     CHECK(client.call_tool<point, point>("mirror", {.x = 3, .y = 4}).x == 4);

@@ -1,4 +1,4 @@
-// The token of a question that came in a round: it fires before its handler is cancelled, whatever ends the round.
+// The stop token of a handler in a round is triggered before the handler is cancelled, whatever ends the round.
 
 #include "revisions.hpp"
 
@@ -20,7 +20,7 @@ json::value questions_named(std::initializer_list<std::string_view> keys) {
     return questions(all + "}", "state");
 }
 
-/// A handler that waits until it is cancelled, and then goes only when its token has fired.
+/// A handler that waits until it is cancelled, and then ends only if its token was triggered.
 struct patient {
     client_options options() {
         client_options o;
@@ -43,7 +43,7 @@ struct patient {
         };
         return o;
     }
-    int fails = 0;  // this one
+    int fails = 0;  // index of the handler that fails
     int begun = 0;
     int ended = 0;
     bool fired_first = true;

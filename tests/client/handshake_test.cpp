@@ -1,4 +1,4 @@
-// The life of a connection of the older revisions, and the bounds of every request.
+// The lifecycle of a connection of the older revisions, and the timeouts of every request.
 
 #include "revisions.hpp"
 

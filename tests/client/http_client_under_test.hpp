@@ -1,6 +1,6 @@
 #pragma once
 
-// A client over HTTP between a pool that the test plays and a loop that the test runs.
+// A client over HTTP with a fake connection pool and a loop that the test runs.
 
 #include "http_client/http_link.hpp"
 #include "http_link/fake_pool.hpp"
@@ -8,7 +8,7 @@
 
 namespace keel::test {
 
-/// Makes HTTP links whose requests the test answers.
+/// Creates HTTP links whose requests the test answers.
 class web_connector final : public client_side::connector {
 public:
     task<std::unique_ptr<client_side::link>> connect(std::shared_ptr<loop> on, client_side::link_settings) override {
@@ -23,13 +23,13 @@ public:
     std::string origin = "http://127.0.0.1:8848";
 };
 
-/// A client over HTTP; when it is made it has found a server of 2026-07-28, unless told not to look for one.
+/// A client over HTTP; by default its constructor connects to a server of 2026-07-28.
 class web_client {
 public:
     explicit web_client(bool connected = true)
         : loop(std::make_shared<manual_loop>()), connector(std::make_shared<web_connector>()) {
         client_options options;
-        options.eras = std::make_shared<era_memory>();  // not that of the process: each test finds out by itself
+        options.eras = std::make_shared<era_memory>();  // not the one of the process: tests are independent
         options.log = [this](log_level, std::string_view text) { log.emplace_back(text); };
         client.emplace(loop, server_target(connector), std::move(options));
         if (!connected) return;

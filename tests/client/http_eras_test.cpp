@@ -1,4 +1,5 @@
-// Which era a server behind HTTP is of (docs/rules/protocol.md, section 1.1): an answer is read before anything is made of its status.
+// Detecting the era of a server over HTTP (docs/rules/protocol.md, section 1.1): the body is read before the status is
+// interpreted.
 
 #include "http_client_under_test.hpp"
 

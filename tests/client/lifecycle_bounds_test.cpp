@@ -1,4 +1,5 @@
-// What a server can make a client keep is bounded, and nothing stays behind (docs/rules/lifecycle.md, J1, J3, J4, F3 to F5, F8).
+// The memory that a server can make a client use is bounded, and nothing leaks (docs/rules/lifecycle.md, J1, J3, J4, F3
+// to F5, F8).
 
 #include "client/lifecycle_messages.hpp"
 #include "support/gate.hpp"
@@ -66,11 +67,11 @@ TEST_CASE("J4, B20: cancelled requests do not accumulate behind a busy thread") 
             t.ask(i, "sampling/createMessage", sample_for_sampling());
             t.notify("notifications/cancelled", cancel_params(i));
         }
-        while (!t.next().is_null()) {  // it may say that it has too many
+        while (!t.next().is_null()) {  // it may answer that there are too many
         }
         busy->open();
         CHECK(next_from_thread(t)["id"].if_string() == "first");
-        // Whatever is still queued was dropped with its question. Until the thread has passed by it, new ones may be refused.
+        // Queued handlers were dropped with their requests. Until the thread has skipped them, new ones may be refused.
         json::value answer;
         for (int n = 0; !answer.contains("result"); ++n) {
             t.ask("last " + std::to_string(n), "sampling/createMessage", sample_for_sampling());
@@ -108,7 +109,7 @@ TEST_CASE("F4: a handler that never returns is abandoned after the grace period,
     auto never = std::make_shared<thread_gate>();
     {
         client_options options;
-        options.limits.cleanup_grace = 1ms;  // of the real clock, for the thread
+        options.limits.cleanup_grace = 1ms;  // on the real clock, for the thread
         options.on_sampling = [never](const sampling_request&) -> sampling_result {
             never->pass();
             return sampling_result(content("x"), "m");
@@ -177,7 +178,7 @@ TEST_CASE("J3: after calls with every outcome the client holds as much as before
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
-        t.advance(1h);  // what the opening has left
+        t.advance(1h);  // ends the timers of the handshake
         std::size_t timers = t.loop->timers();
         auto& engine = *client_access::engine(*t.client);
         for (int round = 0; round < 2000; ++round) {
@@ -195,7 +196,7 @@ TEST_CASE("J3: after calls with every outcome the client holds as much as before
         t.advance(1h);
         CHECK(t.loop->timers() == timers);
         CHECK(t.loop->ready() == 0);
-        CHECK(engine.connected());
+        CHECK(engine.shared.connected());
         CHECK(t.silent());
     }
 }

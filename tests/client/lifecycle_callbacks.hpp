@@ -1,12 +1,12 @@
 #pragma once
 
-// A client all of whose callbacks do what the test says, and a server that brings about each of them.
+// A client whose callbacks all run an action of the test, and a server that triggers each of them.
 
 #include "client/lifecycle_messages.hpp"
 
 namespace keel::test {
 
-/// Every callback calls `act`, once it is set.
+/// Every callback calls `act` if it is set.
 struct callback_options {
     std::function<void()> act;
     std::size_t called = 0;
@@ -44,12 +44,12 @@ struct callback_options {
     }
 };
 
-/// Each kind of callback that there is in both eras, then those of the older one.
+/// The callbacks of both eras, then those of the older era only.
 inline constexpr const char* callbacks_of_both[] = {"log",      "list",         "resource", "notification",
                                                     "progress", "disconnected", "question"};
 inline constexpr const char* callbacks_of_the_older[] = {"form", "url", "sampling", "complete"};
 
-/// The server does what makes the client call that one. A call that this takes is given back: the test ends it.
+/// Makes the server trigger this callback. If that needs a call, it is returned, and the test must end it.
 inline outcome_of_task* bring_about(client_under_test& t, callback_options& c, std::string_view which) {
     if (which == "log") t.notify("notifications/message", json::object({{"level", "info"}, {"data", "x"}}));
     if (which == "list") t.notify("notifications/tools/list_changed");
@@ -64,7 +64,7 @@ inline outcome_of_task* bring_about(client_under_test& t, callback_options& c, s
         t.notify("notifications/progress", progress_params(t.expect("tools/call"), 1));
         return &o;
     }
-    if (which == "question") {  // in a round of 2026-07-28, or by a request
+    if (which == "question") {  // in a round of 2026-07-28, or with a request
         if (!t.client->server().modern) return bring_about(t, c, "form");
         outcome_of_task& o = t.run(t.client->call_tool("asks"));
         t.answer(

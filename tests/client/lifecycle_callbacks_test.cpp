@@ -1,4 +1,4 @@
-// What user code throws is its own affair (docs/rules/lifecycle.md, D16, F1, F2, F9, F11).
+// Exceptions of user code (docs/rules/lifecycle.md, D16, F1, F2, F9, F11).
 
 #include "client/lifecycle_callbacks.hpp"
 
@@ -7,7 +7,7 @@ using namespace keel::test;
 
 namespace {
 
-/// The client is as good as new: it has a connection, or makes one, and gets answers.
+/// The client still works: it is connected or reconnects, and gets answers.
 void check_alive(client_under_test& t, const std::string& version) {
     while (!t.next().is_null()) {
     }
@@ -28,7 +28,7 @@ TEST_CASE("D16, F11: exceptions of callbacks are caught, and the client continue
             t.connect(version);
             c.act = [&] {
                 if (what == 0) throw std::runtime_error("the user's own");
-                throw 42;  // nothing that is known here
+                throw 42;  // not a std::exception
             };
             outcome_of_task* call = bring_about(t, c, name);
             CHECK(c.called == 1);

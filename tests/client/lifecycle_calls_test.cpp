@@ -1,4 +1,4 @@
-// Requests that a client sends: each ends exactly once, whatever its server does (docs/rules/lifecycle.md, D).
+// Requests of a client: each ends exactly once, whatever its server does (docs/rules/lifecycle.md, D).
 
 #include "client/lifecycle_messages.hpp"
 
@@ -113,7 +113,7 @@ TEST_CASE("D6: a call cancelled before its write has begun sends nothing") {
             client_under_test t;
             t.connect(version);
             t.wire().stall();
-            outcome_of_task& first = t.run(t.client->call_tool("first"));  // its write has been tried
+            outcome_of_task& first = t.run(t.client->call_tool("first"));  // its write was attempted
             std::stop_source stop;
             call_options options;
             options.stop = stop.get_token();
@@ -309,7 +309,7 @@ TEST_CASE("D17: of a response and a cancellation, the first counts and the other
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
-        // The answer is read, the caller gives up before the loop has come to it; and the other way round.
+        // The answer is read, and the caller cancels before the loop has delivered it; then the opposite order.
         outcome_of_task& answered = t.run(t.client->call_tool("x"));
         json::value first = t.expect("tools/call");
         t.wire().feed(json::to_string(response(first, text_result("in time"))) + "\n");

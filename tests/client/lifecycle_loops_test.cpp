@@ -1,4 +1,4 @@
-// Loops that end before the calls that were made on them, or for them (docs/rules/lifecycle.md, D1, G4).
+// Loops that end before the calls on them (docs/rules/lifecycle.md, D1, G4).
 
 #include "client/client_session.hpp"
 #include "client/engine.hpp"
@@ -41,7 +41,7 @@ std::string error_text(std::exception_ptr failure) {
     }
 }
 
-/// A task and what came of it.
+/// A task and its outcome.
 template <class T>
 struct started {
     detail::activity line;
@@ -56,7 +56,7 @@ struct started {
     }
 };
 
-/// A server in this process whose tool never answers, and a client of it with a thread of its own.
+/// A server in this process whose tool never answers, and a client with its own thread.
 struct silent_pair {
     silent_pair() {
         server.add_tool("wait", "Waits", [this]() -> task<std::string> {
@@ -73,7 +73,7 @@ struct silent_pair {
     std::optional<client> c;
 };
 
-/// While it lives no thread can be started: none has room for such a stack.
+/// While it exists, no thread can be started: the stack size is too large.
 class no_threads {
 public:
     no_threads() {
@@ -122,8 +122,8 @@ TEST_CASE("D1, G4: if a client's loop ends during a call, a waiting task on anot
     there->end();
     home->run();
     CHECK(call.text == "connection closed");
-    // What has been left behind comes to its end after all: nobody is told twice.
-    client_access::engine(c)->in_use()->peer().fail("the end of the test");
+    // The abandoned calls end now; their outcome is not reported twice.
+    client_access::engine(c)->connections.in_use()->peer().fail("the end of the test");
     home->run();
     CHECK(call.times == 1);
 }
@@ -144,7 +144,7 @@ TEST_CASE("D1, G4: if the io_context on which a call is awaited is destroyed, th
                 text = error_text(e);
             });
             while (pair.arrived == 0) io.poll();
-            if (client_first) pair.c.reset();  // the answer is on its way, and nobody is there to take it
+            if (client_first) pair.c.reset();  // the answer is posted to a client that no longer exists
         }
         CHECK(told == 1);
         CHECK(text == "cancelled");

@@ -8,7 +8,7 @@
 
 namespace keel::test {
 
-/// One revision of each era: what they have in common is tested in both.
+/// One revision of each era: common behavior is tested in both.
 inline constexpr std::array<const char*, 2> both_eras = {"2025-11-25", "2026-07-28"};
 
 inline json::value text_result(std::string_view text) {
@@ -49,14 +49,14 @@ inline std::string line_of(std::string_view method, json::value params, json::va
     return json::to_string(m) + "\n";
 }
 
-/// The parameters of elicitation/create: a form with nothing to fill in.
+/// The parameters of elicitation/create: an empty form.
 inline json::value empty_form(std::string_view message = "?") {
     json::value params = json::parse(R"({"requestedSchema":{"type":"object","properties":{}}})");
     params.set("message", message);
     return params;
 }
 
-/// The next message, which a worker thread has yet to make.
+/// Waits for the next message, which a worker thread writes.
 inline json::value next_from_thread(client_under_test& t) {
     for (;;) {
         if (json::value m = t.next(); !m.is_null()) return m;

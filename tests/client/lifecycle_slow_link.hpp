@@ -1,7 +1,7 @@
 #pragma once
 
-// A server that is slow to come and slow to go: connecting takes until the test says so, and what is behind the connection (a child,
-// say) lives on after its wire has closed.
+// A server whose connection starts and ends slowly: connecting takes until the test allows it, and the process behind
+// the connection ends later than the connection.
 
 #include "support/client_harness.hpp"
 
@@ -50,7 +50,7 @@ private:
     std::shared_ptr<script_connector> inner_;
 };
 
-/// The client of `t` gets a slow server in front of its scripted one.
+/// Gives the client of `t` a slow connection to its scripted server.
 inline std::shared_ptr<slow_connector> make_slow(client_under_test& t, client_options options = {}) {
     auto slow = std::make_shared<slow_connector>(t.connector);
     options.about.name = "client-under-test";

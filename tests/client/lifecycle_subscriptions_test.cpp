@@ -1,4 +1,5 @@
-// Subscriptions of 2026-07-28 from their beginning to their end, and those of the older revisions at theirs (docs/rules/lifecycle.md, I8 to I12).
+// Subscriptions of 2026-07-28 from start to end, and the end of those of the older revisions (docs/rules/lifecycle.md,
+// I8 to I12).
 
 #include "client/lifecycle_messages.hpp"
 
@@ -21,7 +22,7 @@ struct subscriber {
         what.tools = true;
         return what;
     }
-    /// Begins and acknowledges; gives the listen request back.
+    /// Starts and acknowledges; returns the listen request.
     json::value listen(subscription_request what = tools()) {
         outcome_of_task& o = begin(std::move(what));
         json::value request = t.expect("subscriptions/listen");
@@ -47,7 +48,7 @@ struct subscriber {
         result.set("resultType", "complete");
         t.answer(request, result);
     }
-    /// The next change, or how it ended.
+    /// The next change, or the end.
     outcome_of_task& next(std::size_t which = 0) {
         return t.run(held.at(which).next(), [this, which](const std::optional<change>& c) -> std::string {
             if (!c) return held.at(which).how_ended() == subscription_end::lost ? "lost" : "ended";
@@ -136,7 +137,7 @@ TEST_CASE("I10: a subscription that the server ends has ended, with or without a
         if (how != 3) s.end(request);
         if (how >= 2) s.t.notify("notifications/cancelled", cancel_params(request["id"]));
         INFO(how);
-        CHECK(s.next().text == "tools");  // what came before the end is still delivered
+        CHECK(s.next().text == "tools");  // changes before the end are still delivered
         CHECK(s.next().text == "ended");
         CHECK(s.next().text == "ended");
         CHECK(s.held.at(0).why_lost().empty());
@@ -212,7 +213,7 @@ TEST_CASE("I12, J1: a million unread changes are stored as a few") {
         s.t.wire().feed(std::move(lines));
         s.t.loop->run();
     }
-    // All of them have become one: everything is to be looked at anew.
+    // All of them were coalesced into one: everything may have changed.
     CHECK(s.next().text == "other");
     outcome_of_task& waits = s.next();
     CHECK(!waits.done());

@@ -1,4 +1,4 @@
-// Clients with a thread of their own, used and destroyed by others (docs/rules/lifecycle.md, G1, G3, G4, D1, D7).
+// Clients with their own thread, used and destroyed by other threads (docs/rules/lifecycle.md, G1, G3, G4, D1, D7).
 
 #include "async/epoll_loop.hpp"
 #include "async/worker_pool.hpp"
@@ -68,7 +68,7 @@ struct silent_server {
     keel::server server{{.name = "silent", .version = "1"}};
 };
 
-/// Calls of several threads that wait for an answer that does not come.
+/// Calls of several threads that wait for an answer that never arrives.
 struct waiting_threads {
     waiting_threads(client& c, silent_server& s, int n) : outcomes(static_cast<std::size_t>(n)) {
         for (std::string& each : outcomes) {
@@ -130,7 +130,7 @@ TEST_CASE("G4, D1: the thread of a destroyed client runs until its calls have en
             co_return who->name;
         });
         std::atomic<int> asked{0};
-        bool told = false;  // on the client's thread only
+        bool told = false;  // accessed only on the client's thread
         client_options options;
         options.on_disconnected = [&](const disconnection&) { told = true; };
         options.on_form = [&](form_question) -> task<form_answer> {
@@ -139,7 +139,7 @@ TEST_CASE("G4, D1: the thread of a destroyed client runs until its calls have en
             try {
                 co_await never;
             } catch (const cancelled&) {
-                // Its cleanup, below, takes longer than the end of the connection.
+                // Its cleanup, below, takes longer than closing the connection.
             }
             while (!told) co_await yield();
             for (int i = 0; i < 100; ++i) co_await yield();
@@ -147,7 +147,8 @@ TEST_CASE("G4, D1: the thread of a destroyed client runs until its calls have en
         };
         auto c = std::make_unique<client>(server_target(server), options);
         REQUIRE(outcome_of(c->connect()) == "done");
-        // Whoever calls is here: what the client's thread has said of the calls by its end has been posted.
+        // The calls were made on this thread: outcomes that the client's thread reported before its end have been
+        // posted here.
         manual_loop here;
         std::stop_source unused;
         std::vector<std::string> outcomes(3, "nothing");
@@ -212,7 +213,7 @@ TEST_CASE("D3, G4: tasks created before a client was destroyed and awaited after
 }
 
 TEST_CASE("B15, D1, G4: a handler that exceeds the grace period is abandoned; its call has ended") {
-    // Keeps what is left behind, for good.
+    // Keeps the abandoned objects forever.
     static event never;
     server asking{{.name = "asking", .version = "1"}};
     asking.add_tool("greet", "", [](context& ctx) -> task<std::string> {

@@ -1,4 +1,4 @@
-// Lists: all pages, page by page, and servers whose cursors are odd.
+// Lists: all pages, single pages, and servers with invalid cursors.
 
 #include "revisions.hpp"
 

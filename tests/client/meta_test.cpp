@@ -1,4 +1,4 @@
-// `_meta`: what a caller puts into it, and what a server may put there.
+// `_meta` of callers and of servers.
 
 #include "revisions.hpp"
 
@@ -7,7 +7,7 @@ using namespace keel::test;
 
 namespace {
 
-/// Whether a call with this in its _meta was refused at once, or left out what is wrong.
+/// Whether a call with this _meta was refused at once, or omitted the invalid part.
 bool kept_from_the_wire(const std::string& revision, const json::value& meta, std::string_view wrong) {
     client_under_test t;
     t.connect(revision);
@@ -61,7 +61,7 @@ TEST_CASE("META-02: results are read whatever a server writes at reserved keys")
             result.set("_meta", meta);
             outcome_of_task& o = t.run(t.client->call_tool("x"), [&](const tool_result& r) {
                 for (const json::member& each : meta.members()) {
-                    if (each.key().ends_with("/serverInfo")) continue;  // the engine's own business
+                    if (each.key().ends_with("/serverInfo")) continue;  // used by the engine itself
                     CHECK(r.meta[each.key()] == each.content);
                 }
                 return std::string("read");

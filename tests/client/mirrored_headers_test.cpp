@@ -1,5 +1,4 @@
-// Over HTTP in 2026-07-28: arguments in headers, as the engine and its link make them together. What the link does alone is
-// tested in tests/http_link.
+// Arguments in headers over HTTP on 2026-07-28, with engine and link together. tests/http_link tests the link alone.
 
 #include "http_client_under_test.hpp"
 

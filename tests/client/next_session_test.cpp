@@ -1,4 +1,4 @@
-// One session after the other: what was known of the first is not believed of the second, and one that is gone again is not used.
+// Consecutive sessions: data of the first session is not used for the second, and an ended session is not used.
 
 #include "client/lifecycle_slow_link.hpp"
 #include "http_client_under_test.hpp"
@@ -19,7 +19,7 @@ json::value tools_named(std::string_view revision, std::string_view name) {
     return r;
 }
 
-/// A server of an older revision behind HTTP, which gives sessions and has no stream of its own.
+/// A server of an older revision over HTTP, with sessions and without a GET stream.
 struct older_web {
     older_web() {
         std::string& o = t.run(t.client->connect(), [] { return std::string("done"); });
@@ -29,7 +29,7 @@ struct older_web {
         REQUIRE_MESSAGE(o == "done", o);
         spoke("2025-11-25");
     }
-    /// Answers what is open, as often as there is more, up to a bound.
+    /// Answers open requests as long as there are more, up to a limit.
     void serve() {
         for (int i = 0; i < 200; ++i) {
             seen_request* open = nullptr;
@@ -43,7 +43,7 @@ struct older_web {
     }
     std::size_t handshakes() { return t.connector->requests->all("POST initialize").size(); }
 
-    bool forgets = false;  // every session, at once
+    bool forgets = false;  // the server forgets every session at once
     std::string sessions_to_forget;
     web_client t{false};
 
@@ -85,7 +85,7 @@ TEST_CASE("G8, CACHE-07: cached results of one server are not used for the next,
         outcome_of_task& second = t.run(t.client->list_tools(), joined_names);
         t.answer(t.expect("tools/list"), tools_named(revision, "b"));
         CHECK(second.text == "b");
-        // And what the second has said is not forgotten with the first.
+        // The data of the second session is not removed with the first.
         t.loop->post([&] { slow->go->set(); });
         t.loop->run();
         CHECK(knows(*t.client, "b"));
@@ -105,7 +105,7 @@ TEST_CASE("D3, G1: a task that waits for a connection that is closed before use 
             outcome_of_task& waits =
                 subscribes ? t.run(t.client->subscribe(what), [](const subscription&) { return std::string("done"); })
                            : t.run(t.client->call_tool("x"));
-            // Hears of the connection before the one who waits, who is to make it.
+            // Its connect() resumes before the waiting call, which uses the connection.
             auto connect_and_close = [&]() -> task<void> {
                 co_await t.client->connect();
                 co_await t.client->close();

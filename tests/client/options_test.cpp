@@ -1,4 +1,4 @@
-// The options of what is more than one call: connecting, subscribing, the level of log messages.
+// Options of connecting, subscribing and the log level.
 
 #include "http_client_under_test.hpp"
 
@@ -143,7 +143,7 @@ TEST_CASE("D12: before 2026-07-28 the total timeout covers all requests of a sub
     t.advance(1ms);
     CHECK(o.kind == error_kind::timed_out);
     CHECK(t.expect("notifications/cancelled")["params"]["requestId"] == second["id"]);
-    // What was agreed on already is given back.
+    // The resource that was already subscribed is unsubscribed.
     json::value given_back = t.expect("resources/unsubscribe");
     CHECK(given_back["params"]["uri"].if_string() == "a:b");
 }
@@ -173,7 +173,7 @@ TEST_CASE("a blocking client has the same options") {
     stop.request_stop();
     try {
         client.subscribe(for_uris({"test://boat"}), stop.get_token());
-        FAIL("it was not given up");
+        FAIL("not cancelled");
     } catch (const error& e) {
         CHECK(e.kind() == error_kind::cancelled);
     }

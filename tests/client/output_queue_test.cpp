@@ -1,4 +1,4 @@
-// What a client writes by itself: it never stops its own reading, and has a bound.
+// Output that a client produces itself never stops its reading, and is bounded.
 
 #include "revisions.hpp"
 
@@ -23,7 +23,7 @@ TEST_CASE("J1, J2: a large request that the server does not read delays no respo
     CHECK_FALSE(t.wire().paused());
     t.answer(asked, text_result("2025-11-25", "ok"));
     CHECK(first.text == "ok");
-    // The queue keeps its bound: what would be asked beyond it is refused.
+    // The queue is bounded: further requests are refused.
     CHECK(t.run(t.client->call_tool("y")).kind == error_kind::unavailable);
     t.wire().resume();
     t.loop->run();
@@ -58,7 +58,7 @@ TEST_CASE("J1: notifications that the server does not read are dropped at the li
     t.wire().stall();
     for (int i = 0; i < 40; ++i) t.client->notify("x/y", large(mib));
     t.loop->run();
-    CHECK(client_access::engine(*t.client)->in_use()->peer().core().queued_bytes() < 10 * mib);
+    CHECK(client_access::engine(*t.client)->connections.in_use()->peer().core().queued_bytes() < 10 * mib);
     REQUIRE_FALSE(t.log.empty());
     CHECK(t.log.back() == "warning: notification dropped, because the output queue to the server is full: x/y");
     t.wire().resume();

@@ -91,13 +91,13 @@ TEST_CASE("G3, G4: a progress callback that ends its own call stays valid until 
             bool outlived = false;
             auto end_it = [&] {
                 if (what == "given up") call->line.stop();
-                if (what == "closed") client_access::engine(*t.client)->in_use()->close();
+                if (what == "closed") client_access::engine(*t.client)->connections.in_use()->close();
                 if (what == "destroyed") t.client.reset();
             };
             {
                 call_options how;
                 how.on_progress = [&, held = std::make_shared<int>(7)](const progress_report&) {
-                    // What it needs afterwards is not its own any more, if it is gone.
+                    // end_it() may destroy this callback and its captures, so these are copied first.
                     std::weak_ptr<int> watched = held;
                     bool& into = outlived;
                     ++reports;
@@ -214,7 +214,7 @@ TEST_CASE("CAN-04, CAN-02: a request that the server cancels is stopped and not 
         CHECK(running == 0);
         t.notify("notifications/cancelled", json::object({{"requestId", "q"}}));
         CHECK(t.silent());
-        t.ask("q", "ping");  // its id is free again
+        t.ask("q", "ping");  // its id can be used again
         CHECK(t.next()["id"].if_string() == "q");
     }
 }

@@ -1,4 +1,4 @@
-// Connecting and restarting when several want it, some give up, and the end of the last connection is still under way.
+// Connecting and restarting with several callers, cancelled callers, and a previous connection that is still ending.
 
 #include "lifecycle_slow_link.hpp"
 #include "revisions.hpp"
@@ -18,7 +18,7 @@ client_options with_restarts(unsigned attempts) {
     return o;
 }
 
-/// Connected once, and then lost.
+/// Connected once, then disconnected.
 void lose(client_under_test& t) {
     t.connect(older);
     t.wire().eof();

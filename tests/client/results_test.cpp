@@ -1,4 +1,4 @@
-// What tools, resources and prompts give, and what is made of it.
+// Results of tools, resources and prompts, and their validation.
 
 #include "revisions.hpp"
 
@@ -71,9 +71,7 @@ TEST_CASE("TOOL-14, TOOL-12: a failing tool returns a result; a rejected call th
     }
 }
 
-TEST_CASE(
-    "SCH-01, SCH-02: schemas without a dialect or with 2020-12 are used; other dialects are reported as "
-    "unsupported") {
+TEST_CASE("SCH-01, SCH-02: schemas without a dialect or with 2020-12 are used; unsupported dialects are reported") {
     for (const std::string& revision : revisions_from("2025-11-25")) {
         for (const char* dialect : {"", R"("$schema":"https://json-schema.org/draft/2020-12/schema",)"}) {
             client_under_test t;
@@ -92,6 +90,26 @@ TEST_CASE(
         CHECK(call(t, revision, R"({"a":1})").text == "ok");
         REQUIRE(!t.log.empty());
         CHECK(t.log.back().find("draft-04") != std::string::npos);
+    }
+}
+
+TEST_CASE("SCH-02: results are validated in the dialect that the output schema names") {
+    for (const std::string& revision : revisions_from("2025-11-25")) {
+        for (const char* dialect :
+             {"http://json-schema.org/draft-07/schema#", "https://json-schema.org/draft/2019-09/schema"}) {
+            CAPTURE(dialect);
+            client_under_test t;
+            t.connect(revision);
+            // An array of "items" is invalid in 2020-12.
+            learn(t, revision, R"({"$schema":")" + std::string(dialect) + R"(","type":"object","required":["l"],
+                "properties":{"l":{"type":"array","items":[{"$ref":"#/definitions/s"}],"additionalItems":false}},
+                "definitions":{"s":{"type":"string"}}})");
+            CHECK(call(t, revision, R"({"l":["x"]})").text == "ok");
+            for (const char* bad : {R"({"l":[1]})", R"({"l":["x",1]})", "{}"}) {
+                CHECK(call(t, revision, bad).kind == error_kind::bad_message);
+            }
+            for (const std::string& line : t.log) CHECK(line.find("not validated") == std::string::npos);
+        }
     }
 }
 

@@ -44,7 +44,7 @@ inline std::string joined_names(const std::vector<tool>& tools) {
     return all;
 }
 
-/// A result of this revision: in 2026-07-28 with what every one has.
+/// A result of this revision, with the members that 2026-07-28 requires.
 inline json::value result_in(std::string_view revision, std::string_view members) {
     json::value r = json::parse(members);
     if (revision != modern) return r;
@@ -71,8 +71,8 @@ inline json::value questions(std::string_view input_requests, std::string_view s
     return r;
 }
 
-/// Asks the client something in the way of the revision: by a request, or by a round of a call. What it said: {"result":…} or {"error":…},
-/// or, of a call that has failed for it, {"failed":…}.
+/// Sends a request to the client in the way of the revision: as a request, or in a round of a call. Returns its answer,
+/// {"result":…} or {"error":…}, or {"failed":…} if the call failed because of it.
 inline json::value ask_client(client_under_test& t, std::string_view revision, std::string_view method,
                               const json::value& params = {}) {
     if (revision != modern) {
@@ -92,14 +92,14 @@ inline json::value ask_client(client_under_test& t, std::string_view revision, s
     return json::object({{"result", retry["params"]["inputResponses"]["question"]}});
 }
 
-/// What a request, or a handshake, says of one capability: its JSON, or "none".
+/// The value of one capability in a request or a handshake: its JSON, or "none".
 inline std::string declared(const json::value& request, std::string_view what) {
     const json::value* in_meta = request["params"]["_meta"].find("io.modelcontextprotocol/clientCapabilities");
     const json::value& can = in_meta ? *in_meta : request["params"]["capabilities"];
     return can.contains(what) ? json::to_string(can[what]) : "none";
 }
 
-/// What the first message of a client with these options declares.
+/// The capabilities in the first message of a client with these options.
 inline std::string declared_first(client_options options, const std::string& revision, std::string_view what) {
     if (revision != modern) options.version = revision;
     client_under_test t(options);
@@ -115,7 +115,7 @@ inline std::string declared_first(client_options options, const std::string& rev
     return text;
 }
 
-/// "3", for a list of three.
+/// The size of a list: "3".
 inline auto count_of = [](const auto& list) { return std::to_string(list.size()); };
 
 }  // namespace keel::test

@@ -1,4 +1,4 @@
-// Where a server may work: roots, declared, listed and changed.
+// Roots: declared, listed and changed.
 
 #include "revisions.hpp"
 

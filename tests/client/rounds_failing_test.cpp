@@ -1,4 +1,4 @@
-// Rounds of 2026-07-28 that do not go through, and rounds that the program plays itself.
+// Rounds of 2026-07-28 that fail, and rounds that the program answers itself.
 
 #include "revisions.hpp"
 
@@ -175,7 +175,7 @@ TEST_CASE(
     round_answers answers;
     answers.state = round.state;
     answers.answers["a"] = json::object({{"action", "decline"}});
-    answers.answers["u"] = json::object({{"action", "accept"}});  // when the user is back
+    answers.answers["u"] = json::object({{"action", "accept"}});  // after the user has answered
     answers.answers["r"] = json::parse(R"({"roots":[]})");
     outcome_of_task& two = t.run(t.client->request_once("tools/call", params, answers), keep);
     json::value second = t.expect("tools/call");
@@ -211,7 +211,7 @@ TEST_CASE("D1: a retry delay ends when the connection ends") {
         t.answer(t.expect("tools/call"), questions("", "s"));
         CHECK(!o.done());
         t.wire().eof();
-        t.loop->run();  // the clock stands still
+        t.loop->run();  // the clock does not advance
         CHECK(o.kind == error_kind::closed);
         CHECK(t.silent());
     }

@@ -1,4 +1,4 @@
-// A call that is answered with questions (2026-07-28), from its first round to its last.
+// A call that needs several rounds (2026-07-28), from the first to the last.
 
 #include "revisions.hpp"
 
@@ -18,7 +18,7 @@ std::string asking(std::string_view keys) {
     return all + "}";
 }
 
-/// Forms wait until the test lets them go.
+/// Forms wait until the test releases them.
 struct desk {
     event open;
     int asked = 0;
@@ -179,7 +179,7 @@ TEST_CASE("MRTR-10: a result with only a requestState is retried after a delay, 
     duration longest{};
     for (int round = 0; round < 5; ++round) {
         t.answer(call, questions("", "s" + std::to_string(round)));
-        CHECK(t.silent());  // not at once
+        CHECK(t.silent());  // not immediately
         time_point before = t.loop->now();
         t.advance(t.loop->next_timer() - before);
         for (int tries = 0; t.silent() && tries < 10; ++tries) t.advance(t.loop->next_timer() - t.loop->now());

@@ -1,4 +1,4 @@
-// Running a coroutine without a loop of one's own: keel::run.
+// keel::run: running a coroutine without an existing loop.
 
 #include "support/process_facts.hpp"
 

@@ -1,4 +1,4 @@
-// A server that wants the client's model to write something.
+// Sampling requests of a server.
 
 #include "revisions.hpp"
 
@@ -47,7 +47,7 @@ TEST_CASE("SAM-01: a sampling request is answered in the format of each revision
         CHECK(said["result"]["content"]["text"].if_string() == "hello");
         CHECK(said["result"]["model"].if_string() == "model-1");
         CHECK(said["result"]["stopReason"].if_string() == "endTurn");
-        CHECK(seen.max_tokens == 50);  // SAM-06: it is the handler that keeps to it
+        CHECK(seen.max_tokens == 50);  // SAM-06: the handler must respect it
         CHECK(seen.system_prompt == "be brief");
         CHECK(seen.messages.at(0).content.at(0).text() == "hi");
     }
@@ -63,7 +63,7 @@ TEST_CASE("SAM-01, LIFE-04: an answer with several blocks, or with kinds unknown
         t.connect(revision);
         json::value said = ask_client(t, revision, "sampling/createMessage", question());
         INFO(revision << ": " << json::to_string(said));
-        // That it is valid is seen by client_check; here, that nothing was lost without a word.
+        // client_check checks that it is valid; here, that dropped content is logged.
         const json::value& blocks = said["result"]["content"];
         CHECK(blocks.is_array() == (revision >= "2025-11-25"));
         std::string text = json::to_string(blocks);

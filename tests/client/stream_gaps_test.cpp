@@ -1,4 +1,4 @@
-// Older revisions over HTTP: the stream on which the server speaks by itself was interrupted, or is gone.
+// Older revisions over HTTP: the GET stream was interrupted or has ended.
 
 #include "client/revisions.hpp"
 

@@ -1,4 +1,4 @@
-// Subscriptions that come to nothing: what cannot be written, what the server ends or refuses.
+// Subscriptions that fail: write errors, and servers that end or refuse them.
 
 #include "revisions.hpp"
 
@@ -24,7 +24,7 @@ TEST_CASE("J3: a subscription with an invalid URI is rejected and leaks nothing"
         CAPTURE(version);
         client_under_test t;
         t.connect(version);
-        auto session = client_access::engine(*t.client)->in_use();
+        auto session = client_access::engine(*t.client)->connections.in_use();
         outcome_of_task& o = subscribe(t, to({"a://b", "\xff"}));
         CHECK(o.text == "exception: keel: invalid resource URI: not UTF-8");
         t.loop->run();
@@ -46,7 +46,7 @@ TEST_CASE(
     json::value asked = t.expect("subscriptions/listen");
     t.notify("notifications/cancelled", json::object({{"requestId", asked["id"]}}));
     CHECK(o.kind == error_kind::unavailable);
-    CHECK(client_access::engine(*t.client)->in_use()->listens.empty());
+    CHECK(client_access::engine(*t.client)->connections.in_use()->listens.empty());
 }
 
 TEST_CASE("J3: rejected URIs are not unsubscribed; accepted ones, or possibly accepted ones, are") {
@@ -68,7 +68,7 @@ TEST_CASE("J3: rejected URIs are not unsubscribed; accepted ones, or possibly ac
     back = t.expect("resources/unsubscribe");
     CHECK(back["params"]["uri"].if_string() == "a://in-flight");
     t.answer(back, json::object());
-    auto session = client_access::engine(*t.client)->in_use();
+    auto session = client_access::engine(*t.client)->connections.in_use();
     CHECK(session->asked_uris.empty());
     CHECK(session->granted_uris.empty());
     CHECK(t.silent());

@@ -1,4 +1,4 @@
-// Hearing of changes, in the ways of both eras.
+// Change notifications in both eras.
 
 #include "revisions.hpp"
 
@@ -42,7 +42,7 @@ std::string shown(const std::optional<change>& c) {
     return "?";
 }
 
-/// A subscription of a client under test, and a wait in it.
+/// A subscription of a client under test, and a wait for its next change.
 struct open_listener {
     client_under_test& t;
     subscription what = {};
@@ -174,7 +174,7 @@ TEST_CASE(
     json::value second = t.expect("subscriptions/listen");
     acknowledge(t, second, all);
     CHECK(o.done());
-    CHECK(t.silent());  // what was in flight is not repeated: it may have been done
+    CHECK(t.silent());  // requests in flight are not repeated: the server may have executed them
     outcome_of_task& heard = again.next();
     t.notify("notifications/tools/list_changed", tagged(second));
     CHECK(heard.text == "tools");
@@ -222,7 +222,7 @@ TEST_CASE("SUB-06, LIFE-04: older revisions: one request per resource, and list 
             t.notify(method, json::parse(params));
             CHECK(l.next().text == expected);
         }
-        // Another one of the same resource costs nothing, and keeps it when the first goes.
+        // A second subscription to the same resource sends no request, and keeps it subscribed when the first one ends.
         open_listener second{t};
         outcome_of_task& shared = second.subscribe(only({"a:b"}));
         CHECK(shared.text == "a:b ");
@@ -261,10 +261,10 @@ TEST_CASE("older revisions: every subscriber requests a resource that has not be
         t.answer(asked_second, json::object());
         CHECK(second.text == "a:b ");
         t.loop->run();
-        CHECK(t.silent());  // the one that was refused takes nothing from the other
+        CHECK(t.silent());  // the refused subscription does not affect the other one
         t.notify("notifications/resources/updated", json::object({{"uri", "a:b"}}));
         CHECK(two.next().text == "a:b");
-        // Now that it is granted nobody asks any more.
+        // It was acknowledged, so no further request is sent.
         open_listener three{t};
         CHECK(three.subscribe(only({"a:b"})).text == "a:b ");
         CHECK(t.silent());

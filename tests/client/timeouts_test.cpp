@@ -1,4 +1,4 @@
-// Time: what a client waits for, and for how long (docs/rules/lifecycle.md, D4, D5, D12, B10).
+// Timeouts of a client (docs/rules/lifecycle.md, D4, D5, D12, B10).
 
 #include "client/lifecycle_messages.hpp"
 #include "client/lifecycle_slow_link.hpp"
@@ -16,7 +16,7 @@ TEST_CASE("D4: a call without a response in time fails as timed out, and is canc
         CHECK(!o.done());
         t.advance(2s);
         CHECK(o.kind == error_kind::timed_out);
-        CHECK(o.code == 0);  // no code that a server could have sent
+        CHECK(o.code == 0);  // not a code that a server could have sent
         expect_cancel(t, request);
         t.advance(1h);
         CHECK(t.silent());
@@ -66,7 +66,7 @@ TEST_CASE("D4: every kind of call has a timeout") {
         };
         t.advance(61s);
         for (outcome_of_task* each : calls) CHECK(each->kind == error_kind::timed_out);
-        // A request and its cancel for each; the subscription of the older era is taken back by a request of its own.
+        // A request and its cancel for each; in the older era a subscription is cancelled with an unsubscribe request.
         std::size_t requests = 0;
         std::size_t cancels = 0;
         for (json::value m = t.next(); !m.is_null(); m = t.next()) {
@@ -82,7 +82,7 @@ TEST_CASE("D12: progress keeps a call alive, but not forever") {
     for (const char* version : both_eras) {
         client_under_test t;
         t.connect(version);
-        outcome_of_task& o = t.run(t.client->call_tool("x"));  // nobody listens: the token is sent all the same
+        outcome_of_task& o = t.run(t.client->call_tool("x"));  // without a callback a progress token is still sent
         json::value request = t.expect("tools/call");
         REQUIRE(!request["params"]["_meta"]["progressToken"].is_null());
         int reports = 0;
@@ -95,7 +95,7 @@ TEST_CASE("D12: progress keeps a call alive, but not forever") {
             t.advance(59s);
             t.notify("notifications/progress", progress_params(request, reports));
         }
-        CHECK(reports == 31);  // 30 minutes in all
+        CHECK(reports == 31);  // 30 minutes in total
         CHECK(o.kind == error_kind::timed_out);
         expect_cancel(t, request);
         CHECK(t.silent());
@@ -146,7 +146,7 @@ TEST_CASE("D4: connecting has one timeout for everything, also with a silent ser
     outcome_of_task& o = t.run(t.client->connect());
     t.expect("server/discover");
     t.advance(5s);
-    t.expect("initialize");  // silence is the older era's
+    t.expect("initialize");  // no answer means an older server
     t.advance(24s);
     CHECK(!o.done());
     t.advance(2s);

@@ -1,4 +1,4 @@
-// Bounds of a call as a whole: its time over pages, rounds and connecting, its memory; and lists that have changed meanwhile.
+// Limits of a whole call: its time over pages, rounds and connecting, its memory; and lists that change meanwhile.
 
 #include "lifecycle_slow_link.hpp"
 #include "revisions.hpp"

@@ -1,4 +1,4 @@
-// Versions, capabilities and extensions: what is said with every request, and what was pinned by the program.
+// Versions, capabilities and extensions: what every request contains, and what the program can fix.
 
 #include "revisions.hpp"
 
@@ -69,7 +69,7 @@ TEST_CASE("VER-07: _meta entries of a caller cannot replace those of the protoco
     call_options how;
     how.meta = json::object({{"io.modelcontextprotocol/protocolVersion", "1999-01-01"}, {"progressToken", "mine"}});
     outcome_of_task& o = t.run(t.client->call_tool("x", {}, how));
-    if (o.failed) return;  // refused at once: as good
+    if (o.failed) return;  // refused at once, which is also correct
     std::string line = t.wire().output();
     CHECK(line.find("1999-01-01") == std::string::npos);
     CHECK(line.find("mine") == std::string::npos);

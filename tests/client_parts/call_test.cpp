@@ -26,7 +26,7 @@ KEEL_DESCRIBE(sum, total)
 
 task<tool_result> given(tool_result r) { co_return r; }
 
-/// What a typed call gives for this result.
+/// The result of a typed call for this tool result.
 template <class T>
 std::string typed(tool_result r) {
     struct nowhere final : loop {

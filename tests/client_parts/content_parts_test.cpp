@@ -1,4 +1,4 @@
-// What a block of content is made of, for those who receive one.
+// The parts of a content block, for its receiver.
 
 #include <keel/content.hpp>
 
@@ -21,7 +21,7 @@ TEST_CASE("a text block is text, whatever its annotations") {
     CHECK_FALSE(noted.is_plain_text());
     CHECK(noted.text() == "hello");
     CHECK_FALSE(content::image("", "image/png").is_text());
-    // It has none of the rest.
+    // It has no other parts.
     CHECK(plain.data().empty());
     CHECK(plain.mime_type().empty());
     CHECK(plain.uri().empty());

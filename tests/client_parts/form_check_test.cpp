@@ -13,7 +13,7 @@ using protocol::revision;
 
 namespace {
 
-/// The values after they were made fit, or "wrong: " and why.
+/// The values after conversion, or "wrong: " and the error.
 std::string fitted(std::string_view form, std::string_view values) {
     form_answer answer(json::parse(values));
     if (auto problem = fit_form(json::parse(form), answer)) return "wrong: " + *problem;

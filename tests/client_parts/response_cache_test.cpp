@@ -21,7 +21,7 @@ json::value named(std::string_view name, json::value ttl = 60'000) {
 json::value cursor(std::string_view c) { return json::object({{"cursor", c}}); }
 json::value uri(std::string_view u) { return json::object({{"uri", u}}); }
 
-/// A cache, and what is found in it: the name that was given to the result, or "-".
+/// A cache, and a lookup in it: the name of the result, or "-".
 struct cache_under_test {
     response_cache cache;
 
@@ -100,7 +100,7 @@ TEST_CASE(
     s.keep("resources/read", uri("file:///a"), question);
     CHECK(s.cache.entries() == 0);
 
-    // Nor is such a request served what was kept for the plain one.
+    // Such a request does not get the cached result of the plain one either.
     s.keep("resources/read", uri("file:///a"), named("plain"));
     CHECK(s.found("resources/read", answered) == "-");
 }
@@ -123,7 +123,7 @@ TEST_CASE("CACHE-07 an entry is fresh until its time, exclusively") {
     s.keep("tools/list", none, named("x", 1000));
     CHECK(s.found("tools/list", none, "", start + 999ms) == "x");
     CHECK(s.found("tools/list", none, "", start + 1000ms) == "-");
-    CHECK(s.cache.entries() == 0);  // and is gone
+    CHECK(s.cache.entries() == 0);  // and is removed
 }
 
 TEST_CASE("CACHE-07 absent, negative and odd times mean stale immediately") {
@@ -181,7 +181,7 @@ TEST_CASE("CACHE-09 a notification invalidates all pages it refers to, and nothi
     CHECK(s.found("resources/read", uri("file:///a")) == "-");
     CHECK(s.found("resources/read", uri("file:///a/b")) == "b");
 
-    s.cache.on_notification("notifications/resources/updated", none);  // names nothing
+    s.cache.on_notification("notifications/resources/updated", none);  // without a URI
     s.cache.on_notification("notifications/message", none);
     CHECK(s.cache.entries() == 2);
 }

@@ -35,7 +35,7 @@ std::string shown(const std::optional<change>& c) {
 
 change updated(std::string uri) { return {.what = kind::resource, .uri = std::move(uri)}; }
 
-/// One next() that was started, and how it ended.
+/// A next() that was started, and its outcome.
 struct waiter {
     detail::activity line;
     std::string ended = "waits";
@@ -81,7 +81,7 @@ TEST_CASE("changes are delivered in order, and a repeated change once") {
     CHECK(s.next() == "tools");
     CHECK(s.next() == "resources");
     CHECK(s.next() == "a");
-    s.state->push(updated("a"));  // taken before, so it is news again
+    s.state->push(updated("a"));  // delivered before, so it is a new change
     s.state->push({.what = kind::prompts});
     CHECK(s.next() == "b");
     CHECK(s.next() == "a");
@@ -128,12 +128,12 @@ TEST_CASE("I11 a loss is distinguished from an end, with its reason, also for a 
 
 TEST_CASE("a cancelled wait loses no change") {
     subscription_under_test s;
-    SUBCASE("before anything came") {
+    SUBCASE("before any change") {
         waiter w(s.loop, s.user);
         w.line.stop();
         CHECK(w.ended == "cancelled");
         s.state->push({.what = kind::tools});
-        CHECK(s.loop.ready() == 0);  // nobody is to be woken
+        CHECK(s.loop.ready() == 0);  // no wakeup is pending
     }
     SUBCASE("between the change and its delivery") {
         waiter w(s.loop, s.user);
@@ -142,7 +142,7 @@ TEST_CASE("a cancelled wait loses no change") {
         CHECK(w.ended == "cancelled");
         s.loop.run();
     }
-    SUBCASE("before it begins") {
+    SUBCASE("before it starts") {
         s.state->push({.what = kind::tools});
         auto cancelled_first = [](subscription& from) -> task<std::string> {
             (co_await detail::this_activity{}).stop();
@@ -163,7 +163,7 @@ TEST_CASE("after a cancelled wait another one is woken, once") {
     first.line.stop();
     CHECK(s.next() == "tools");
     waiter second(s.loop, s.user);
-    s.loop.run();  // the turn that was meant for the first
+    s.loop.run();  // the turn that was posted for the first wait
     CHECK(second.ended == "waits");
     s.state->push({.what = kind::prompts});
     s.loop.run();
@@ -274,7 +274,7 @@ TEST_CASE("very many unread resource changes become one change of all resources"
     SUBCASE("by size") {
         for (char c : {'a', 'b', 'c', 'd', 'e'}) s.state->push(updated(std::string(1024 * 1024, c)));
     }
-    SUBCASE("with a change of the list among them") {
+    SUBCASE("with a list change among them") {
         s.state->push({.what = kind::resources});
         for (std::size_t i = 0; i <= subscription_state::max_uris; ++i) s.state->push(updated(std::to_string(i)));
     }
@@ -293,7 +293,7 @@ TEST_CASE("space in the queue is free again after a change was delivered") {
     for (int i = 0; i < 20; ++i) {
         const std::string large = std::to_string(i) + std::string(1024 * 1024, 'x');
         s.state->push(updated(large));
-        CHECK((s.next() == large));  // in parentheses: a megabyte is no message
+        CHECK((s.next() == large));  // in parentheses, so that doctest does not print a megabyte
     }
 }
 

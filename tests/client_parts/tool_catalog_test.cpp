@@ -204,7 +204,7 @@ TEST_CASE("TOOL-10 null is structured content if the schema allows it") {
 }
 
 TEST_CASE("SCH-02 SCH-03 SCH-06 an unusable schema is reported once, at its first use") {
-    for (std::string_view schema : {R"({"$schema":"https://json-schema.org/draft/2019-09/schema","type":"object"})",
+    for (std::string_view schema : {R"({"$schema":"http://json-schema.org/draft-04/schema#","type":"object"})",
                                     R"({"$ref":"https://example.com/elsewhere.json"})", R"({"type":"nonsense"})"}) {
         CAPTURE(schema);
         catalog_under_test s;
@@ -234,7 +234,7 @@ TEST_CASE("no more tools than the limit are remembered; the rest stays in the li
     CHECK(left.size() == tool_catalog::max_tools + 2);
     CHECK(s.catalog.size() == tool_catalog::max_tools);
     CHECK(s.reports.size() == 1);
-    s.take({made("0", annotated)});  // one that is known may still change
+    s.take({made("0", annotated)});  // a known tool may still change
     CHECK(s.headers("0", R"({"region":"x"})") == "Mcp-Param-Region=x");
 }
 
@@ -249,11 +249,11 @@ TEST_CASE("J4 the catalog has a byte limit: schemas beyond it are not kept, and 
     CHECK_FALSE(s.check("b", structured(json::object())).empty());
     CHECK(s.check("c", structured(json::object())).empty());
     CHECK(s.headers("d", R"({"region":"x"})") == "Mcp-Param-Region=x");
-    // What is learned anew takes the place of what it was.
+    // New data replaces the old data.
     s.take({made("a", annotated)});
     s.take({made("c", annotated, schema)});
     CHECK_FALSE(s.check("c", structured(json::object())).empty());
-    // Not even the name has room.
+    // Not even the name fits.
     s.take({made(std::string(17u << 20, 'n'), annotated)});
     CHECK(s.catalog.size() == 4);
     s.catalog.clear();

@@ -1,4 +1,4 @@
-// expect: keel: a tool must return std::string, keel::content, keel::tool_result, a number, a described struct
+// expect: keel: a tool must return std::string, keel::content, keel::tool_result, a number, void, json::value, a described struct
 #include <keel/server.hpp>
 
 struct result {

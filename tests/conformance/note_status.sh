@@ -1,6 +1,6 @@
 #!/bin/sh
-# note_status.sh FILE COMMAND...: runs the command and leaves its exit status in FILE. The suite itself takes a client that was
-# ended by a signal for one that succeeded.
+# note_status.sh FILE COMMAND...: runs the command and writes its exit status to FILE. The suite treats a client that was ended by
+# a signal as successful.
 file=$1
 shift
 "$@"

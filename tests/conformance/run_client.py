@@ -27,8 +27,7 @@ from run import BIN, NEW, OLD, RESULTS, show  # noqa: E402
 PROGRAM = BIN / "conformance-client"
 # Features that the client does not have yet, by prefix of the scenario names.
 LEFT_OUT = {"auth/": "authorization is not part of the client yet"}
-# Checks for which there is nothing to see in 2026-07-28. Every other one that could not be made means that the client has
-# done less than it should.
+# Checks that do not apply to 2026-07-28. Any other skipped check means that the client did not do something.
 NOT_THERE = {"ClientMcpMethodHeader_initialize", "ClientMcpMethodHeader_notifications_initialized"}
 HANGS_AFTER = 120  # seconds; a scenario takes less than two, and the suite gives up after thirty
 AGAIN_WHEN_LATE = 3
@@ -39,7 +38,7 @@ class Run:
     name: str
     version: str  # of the suite
     scenarios: int  # how many there must be
-    of: str  # what the suite says of these scenarios: a revision, or "extension"; "" for all of them
+    of: str  # a filter by the suite's description: a revision, or "extension"; "" for all
     options: tuple = ()  # for `client`
     # Whether the client gets the server's revision, or must negotiate it.
     told: bool = True
@@ -87,8 +86,8 @@ def judge(scenario, checks):
 
 
 def only_late(checks):
-    """Version 0.1.16 also measures whether a client reconnects late, which a busy machine can make any client do. (Later
-    versions ask only that it is not too early.)"""
+    """Version 0.1.16 also checks that a client does not reconnect late, which can happen on a busy machine. (Later versions
+    only check that it is not too early.)"""
     bad = [check for check in checks if check["status"] in ("FAILURE", "WARNING")]
     return bool(bad) and all(c["id"] == "client-sse-retry-timing" and c["details"].get("slightlyLate") for c in bad)
 

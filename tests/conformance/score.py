@@ -17,7 +17,7 @@ NOT_THE_POINT = "wire-schema-valid"
 class Verdict:
     scenario: str
     passed: bool
-    why: str  # one line for each complaint; "" when it passed
+    why: str  # one line for each error; "" if it passed
 
 
 def complaints(checks):

@@ -95,17 +95,60 @@ TEST_CASE("describe.md: a type may encode itself") {
 
 }  // namespace describe_guide
 
+namespace vendor {
+
+class color {
+public:
+    std::string name() const { return name_; }
+    bool set(std::string_view name) {
+        name_ = name;
+        return name == "red" || name == "green";
+    }
+
+private:
+    std::string name_ = "red";
+};
+
+}  // namespace vendor
+
+template <>
+struct keel::codec<vendor::color> {
+    static json::value encode(const vendor::color& from) { return from.name(); }
+    static bool decode(const json::value& from, vendor::color& into, keel::decode_error& error) {
+        const auto name = from.if_string();
+        if (name && into.set(*name)) return true;
+        error.text = "expected the name of a color";
+        return false;
+    }
+    static json::value schema() { return json::object("type", "string"); }  // optional
+};
+
+TEST_CASE("describe.md: a codec for a type of another library") {
+    vendor::color c;
+    keel::decode_error error;
+    CHECK(keel::decode(json::parse("\"green\""), c, error));
+    CHECK(keel::encode(c) == "green");
+    CHECK_FALSE(keel::decode(json::parse("\"sky\""), c, error));
+    CHECK(error.message() == "expected the name of a color");
+    CHECK(keel::schema_of<vendor::color>() == json::object("type", "string"));
+}
+
 TEST_CASE("json.md: values are made, changed and looked at") {
-    std::vector<std::string> keys;
-    auto use = [&](std::string_view key, const json::value&) { keys.emplace_back(key); };
+    std::vector<std::string> used;
+    auto use = [&](std::string_view text) { used.emplace_back(text); };
 
-    json::value v = json::object({{"name", "x"}, {"sizes", json::array({1, 2.5, nullptr})}});
-    v.set("more", json::array()).push_back("text");     // set returns the new member
-    v["name"].as_string();                              // throws json::error if it is not a string
-    v["not"]["there"].if_int();                         // std::nullopt; lookups can be chained
-    for (const json::member& m : v.members()) use(m.key(), m.content);
+    json::value v = json::object("name", "x", "sizes", json::array(1, 2.5, nullptr));
+    v["more"]["text"] = "y";                                 // inserts members as needed
+    if (v["name"] == "x") v["name"] = "z";
+    int count = v.value_or("count", 1);                      // 1: there is no such member
+    std::string_view name = v["name"].as_string();           // throws json::error if it is not a string
+    v["not"]["there"].if_int();                              // std::nullopt; reading inserts nothing
+    for (const json::value& size : v["sizes"]) use(json::to_string(size));
+    for (const auto& [key, content] : v.members()) use(key);
 
-    CHECK(keys == std::vector<std::string>{"name", "sizes", "more"});
+    CHECK(count == 1);
+    CHECK(name == "z");
+    CHECK(used == std::vector<std::string>{"1", "2.5", "null", "name", "sizes", "more"});
     CHECK_THROWS_AS(v["sizes"].as_string(), json::error);
     CHECK_FALSE(v["not"]["there"].if_int());
 }
@@ -122,10 +165,10 @@ TEST_CASE("json.md: a copy outlives its document") {
     CHECK(kept["a"].as_string() == "text");
 }
 
-TEST_CASE("json-schema.md: a value is checked, and the complaint says where") {
+TEST_CASE("json-schema.md: a value is checked, and the error contains its path") {
     std::string said;
     auto log = [&](std::string text) { said = std::move(text); };
-    json::value value = json::object({{"name", "x"}, {"count", 0}});
+    json::value value = json::object("name", "x", "count", 0);
 
     const keel::schema arguments(keel::json::parse(R"({
         "type": "object",

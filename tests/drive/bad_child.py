@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Child processes that do not go as children should: bad_child.py KIND. See test_client_children.py.
+"""Child processes that misbehave: bad_child.py KIND. See test_client_children.py.
 
-Each is a proper server until its kind shows, of the revision in BAD_CHILD_VERSION, or of 2025-11-25. Its tool `facts` tells what
-it is and has, `die` ends it with calls waiting, `wait` is never answered.
+Until it misbehaves, each is a correct server of the revision in BAD_CHILD_VERSION, by default 2025-11-25. Its tool `facts`
+returns facts about the process, `die` ends it with calls waiting, `wait` is never answered.
 """
 
 import json
@@ -39,7 +39,7 @@ def descriptors():
         try:
             os.fstat(int(name))
         except OSError:
-            continue  # the one that looked
+            continue  # without the one used for reading the folder
         there.append(int(name))
     return sorted(there)
 
@@ -71,7 +71,7 @@ class Child(h.StdioServer):
         return reply
 
     def usual_answer(self, message):
-        """It speaks one revision, whichever was asked for."""
+        """Supports one revision, whichever was requested."""
         reply = h.answer_to(message, ERA)
         if ERA == "legacy" and message.get("method") == "initialize":
             reply["result"]["protocolVersion"] = VERSION
@@ -90,7 +90,7 @@ def on_term(*_):
 
 
 def leave_a_grandchild():
-    """It has our pipes, and stays until the driver lets go of its end of a named pipe."""
+    """Starts a process that holds our pipes until the driver closes its end of a named pipe."""
     if os.fork() == 0:
         note(f"grandchild {os.getpid()}")
         fd = os.open(os.environ["BAD_CHILD_HOLD"], os.O_RDONLY)
@@ -104,7 +104,7 @@ def main():
         complain("cannot start: no such database")
         sys.exit(3)
     if KIND in ("ignores_eof", "ignores_term"):
-        # Whoever ignores SIGTERM tells that it got it; the other one dies of it.
+        # A child that ignores SIGTERM reports it; the other one is terminated by it.
         if KIND == "ignores_term":
             signal.signal(signal.SIGTERM, on_term)
     if KIND == "grandchild":

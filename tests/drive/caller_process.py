@@ -1,4 +1,4 @@
-"""bin/test-caller as the drivers see it: commands out, each with exactly one outcome."""
+"""Runs bin/test-caller: sends commands, each of which has exactly one outcome."""
 
 import itertools
 import json
@@ -9,8 +9,8 @@ import sys
 import tempfile
 import threading
 
-import http_client as hc
 import keel_process as kp
+from http_process import program
 
 
 class Outcome(dict):
@@ -22,7 +22,7 @@ class Outcome(dict):
 
 
 class Pending:
-    """A command that has been given."""
+    """A command that was sent."""
 
     def __init__(self, n, command):
         self.n = n
@@ -38,17 +38,17 @@ class Pending:
 
 
 class Caller(kp.Watched):
-    """A process whose clients do as the driver says. Threads of the driver may use it at the same time."""
+    """A process with clients that the driver controls. Safe to use from several threads."""
 
     def __init__(self, **popen):
         self.log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen([hc.program("test-caller")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.process = subprocess.Popen([program("test-caller")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=self.log, **popen)
         kp.Watched.__init__(self, self.process.pid)
         self.lock = threading.Lock()
         self.numbers = itertools.count(1)
         self.pending = {}
-        self.errors = []  # what must never be: two outcomes of one command, an outcome of none
+        self.errors = []  # errors: two outcomes of one command, or an outcome without a command
         self.events = queue.SimpleQueue()
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
@@ -74,7 +74,7 @@ class Caller(kp.Watched):
         self.events.put(None)
 
     def begin(self, do, /, on_outcome=None, **command):
-        """Gives a command; its outcome is to be waited for, or is given to `on_outcome` on the thread that reads."""
+        """Sends a command; the outcome is waited for, or passed to `on_outcome` on the reading thread."""
         with self.lock:
             n = next(self.numbers)
             command = {"do": do, "n": n, **command}
@@ -85,7 +85,7 @@ class Caller(kp.Watched):
                 self.process.stdin.write(kp.line(command))
                 self.process.stdin.flush()
             except BrokenPipeError:
-                raise AssertionError(f"test-caller has died:\n{self.said()}") from None
+                raise AssertionError(f"test-caller has died:\n{self.stderr_text()}") from None
         return p
 
     def do(self, do, /, **command):
@@ -112,12 +112,12 @@ class Caller(kp.Watched):
             except queue.Empty:
                 continue
             if told is None:
-                raise AssertionError(f"test-caller ended before the event {kind}:\n{self.said()}")
+                raise AssertionError(f"test-caller ended before the event {kind}:\n{self.stderr_text()}")
             if told["event"] == kind and all(told.get(k) == v for k, v in members.items()):
                 return told
 
     def holds(self):
-        """What must be back where it was when everything has ended."""
+        """The resources that must be released when everything has ended."""
         now = self.census()
         return {"descriptors": now["descriptors"], "threads": now["threads"], "children": now["children"]}
 
@@ -130,19 +130,19 @@ class Caller(kp.Watched):
             return now == before
 
         try:
-            kp.until(same, "everything to be let go")
+            kp.until(same, "all resources to be released")
         except kp.Hang as e:
             raise AssertionError(f"before {before}, now {now}") from e
 
-    def said(self):
+    def stderr_text(self):
         return os.pread(self.log.fileno(), 1 << 20, 0).decode(errors="replace")
 
     def finish(self):
-        """The end of its input: it goes, with status 0 and without a complaint."""
+        """Ends its input: it must exit with status 0 and without errors."""
         self.process.stdin.close()
         self.wait_for_end("test-caller to exit")
         status = self.process.wait()
-        said = self.said()
+        said = self.stderr_text()
         if status != 0 or "Sanitizer" in said or "runtime error" in said:
             raise AssertionError(f"test-caller ended with status {status}:\n{said}")
         if self.errors:
@@ -157,7 +157,7 @@ class Caller(kp.Watched):
         self.process.wait()
         self.reader.join()
         if kind is not None and issubclass(kind, Exception):
-            sys.stderr.write(f"\nstandard error of test-caller:\n{self.said()[-4000:]}\n")
+            sys.stderr.write(f"\nstandard error of test-caller:\n{self.stderr_text()[-4000:]}\n")
         if not self.process.stdin.closed:
             try:
                 self.process.stdin.close()

@@ -1,15 +1,15 @@
-"""A proxy that breaks connections at seeded random points (tests/caller/proxy.cpp), as the drivers see it."""
+"""Runs the proxy that breaks connections at seeded random points (tests/caller/proxy.cpp)."""
 
 import subprocess
 
-import http_client as hc
+from http_process import program
 
 
 class FaultProxy:
-    """Between a client and the server at `to` ("127.0.0.1:4711"). A fault comes after `mean` bytes on average."""
+    """Forwards to the server at `to` ("127.0.0.1:4711"). A fault occurs after `mean` bytes on average."""
 
     def __init__(self, seed, to, mean):
-        self.process = subprocess.Popen([hc.program("test-caller"), "proxy", str(seed), to, str(mean)],
+        self.process = subprocess.Popen([program("test-caller"), "proxy", str(seed), to, str(mean)],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.address = f"127.0.0.1:{int(self.process.stdout.readline())}"
         self.faults = {}
@@ -18,7 +18,7 @@ class FaultProxy:
         return self
 
     def __exit__(self, *error):
-        """Ends it; `faults` says afterwards how many there were of each kind."""
+        """Ends the proxy; `faults` then has the number of faults of each kind."""
         said, _ = self.process.communicate()
         words = said.decode().split()
         self.faults = {name: int(count) for name, count in zip(words[::2], words[1::2])}

@@ -1,15 +1,15 @@
-"""The table of test_client_hang.py: every call of the client, on every wire, with every fault at every point; and what the
-call must end with.
+"""The table of test_client_hang.py: every call of the client, on every transport, with every fault at every point, and the
+expected outcome.
 
-    D1   the connection is gone                        closed
-    D2   HTTP: this request's response is gone         stream_lost
+    D1   the connection is lost                        closed
+    D2   HTTP: this request's response is lost         stream_lost
     D4   no answer in time                             timed_out
-    D10  an answer that is none                        bad_message
-    D9, D11, E1-E7  what belongs to no call            is passed over: the call goes on, here until its time is up
+    D10  an invalid answer                             bad_message
+    D9, D11, E1-E7  messages that belong to no call    ignored: the call continues, here until its timeout
     a refusal                                          rejected, unauthorized
-    a server that cannot be reached                    unavailable
+    an unreachable server                              unavailable
 
-Where a kind is a matter of who is quicker, all that can be right are listed.
+If the outcome depends on timing, all correct kinds are listed.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ HTTP = ("http_json", "http_sse")
 WIRES = (*LINES, *HTTP, "old_sse")
 ERAS = ("modern", "legacy")
 
-# The name of the call, its arguments, and what it is on the wire in each era (None: it has no request there).
+# The name of the call, its arguments, and its method in each era (None: it has no request there).
 CALLS = {
     "open": ({}, "open", "open"),
     "list_tools": ({}, "tools/list", "tools/list"),
@@ -41,10 +41,10 @@ CALLS = {
     "request": ({"method": "x/own", "params": {"text": "x" * 300_000}}, "x/own", "x/own"),
     "request_once": ({"method": "tools/call", "params": {"name": "echo"}}, "tools/call", None),
 }
-# What a child says is read as what a socket says: some calls will do for its garbage.
+# Output of a child is parsed like input from a socket, so a few calls are enough for its invalid data.
 GARBAGE_OF_CHILDREN = {"open", "call_tool", "ping", "subscribe"}
-HAVE_NO_OPTIONS = {"open", "set_level", "subscribe"}  # their time is the client's own
-OPEN_RESULTS = {"set_level", "request", "ping", "subscribe"}  # of the older revisions: any object will do
+HAVE_NO_OPTIONS = {"open", "set_level", "subscribe"}  # they use the client's own timeout
+OPEN_RESULTS = {"set_level", "request", "ping", "subscribe"}  # of the older revisions: any object is valid
 
 ENDINGS = ("die", "close", "half", "reset")
 BEFORE = ("before_written", "before_read", "mid_read", "before_answer")
@@ -81,7 +81,7 @@ def has(wire, era, call):
 def points(wire, call):
     known = list(BEFORE)
     if call == "open":
-        known.remove("before_written")  # there is nothing before it
+        known.remove("before_written")  # there is no earlier request
     if wire in HTTP or wire == "old_sse":
         known.append("after_head")
     if wire == "http_sse":
@@ -90,7 +90,7 @@ def points(wire, call):
 
 
 def endings(wire, era):
-    """Cells in which a connection, or a stream, ends or stalls."""
+    """Cells in which a connection or a stream ends or stalls."""
     for call in CALLS:
         if not has(wire, era, call):
             continue
@@ -102,7 +102,7 @@ def endings(wire, era):
 
 
 def garbage(wire, era):
-    """Cells in which the answer is something else."""
+    """Cells in which the answer is invalid."""
     for call in CALLS:
         if not has(wire, era, call) or wire == "stdio" and call not in GARBAGE_OF_CHILDREN:
             continue
@@ -115,23 +115,23 @@ def garbage(wire, era):
             yield Cell(wire, era, call, "answer", fault)
 
 
-# ---- what is right ----
+# ---- expected outcomes ----
 
 
 def expected(cell):
-    """The kinds of outcome that are right."""
+    """The correct kinds of outcome."""
     kinds = expected_garbage(cell) if cell.point == "answer" else expected_ending(cell)
     return kinds if isinstance(kinds, set) else {kinds}
 
 
 def expected_ending(cell):
     if cell.fault == "stall":
-        # Over HTTP the connection that stalls need not be the one that is used next.
+        # Over HTTP the stalled connection need not be the one that is used next.
         return {"timed_out", "result"} if cell.is_http and cell.point == "before_written" else "timed_out"
     if not cell.is_http:
         return "closed"
     if cell.wire == "old_sse" and cell.point == "before_written" and cell.fault == "die":
-        # The stream is gone and nobody listens any more; whichever is found out first, nothing was sent.
+        # The stream is lost and the listener is closed; whichever is detected first, nothing was sent.
         return {"closed", "stream_lost", "unavailable"}
     if cell.wire == "old_sse":
         if cell.point in ("after_head", "mid_answer"):
@@ -140,8 +140,8 @@ def expected_ending(cell):
             return {"closed", "stream_lost"}
     if cell.point == "before_written":
         if cell.fault == "die":
-            return {"unavailable", "stream_lost", "result"}  # on a connection that was there still
-        return {"result", "stream_lost"}  # another connection is made, unless the request was on its way already
+            return {"unavailable", "stream_lost", "result"}  # on a connection that was still open
+        return {"result", "stream_lost"}  # a new connection is opened, unless the request was already being sent
     return "stream_lost"
 
 
@@ -150,9 +150,9 @@ def is_stream(cell):
 
 
 def expected_garbage(cell):
-    # Over HTTP there is only one request that a whole body can be about: an error in it needs no id.
+    # Over HTTP a whole body belongs to one request, so an error in it needs no id.
     if cell.fault == "error" or cell.fault == "null_id" and cell.wire == "http_json" and not is_stream(cell):
-        # To the question for its era an error is the answer of an older server, which is not what was asked for.
+        # An error as the answer to the version probe means an older server, which was not requested.
         return "unavailable" if cell.call == "open" and cell.era == "modern" else "rejected"
     if cell.fault == "wrong_shape" and cell.era == "legacy" and cell.call in OPEN_RESULTS:
         return "result"
@@ -163,7 +163,7 @@ def expected_garbage(cell):
     if cell.fault in PASSED_OVER:
         if cell.wire in LINES or cell.wire == "old_sse":
             return "timed_out"
-        # An answer to something else is told from nothing at all; for a listen stream it is a notification.
+        # An answer to another request is like no answer; on a listen stream it is a notification.
         other_answer = cell.fault == "wrong_id" and not (cell.call == "subscribe" and cell.era == "modern")
         if is_stream(cell) and not other_answer and cell.fault != "huge_anonymous":
             return "stream_lost"
@@ -174,9 +174,9 @@ def expected_http(cell):
     fault = cell.fault.removesuffix("+close")
     if cell.call == "open" and fault in ("status_400", "status_404", "status_405", "status_429"):
         if cell.era == "modern":
-            return "unavailable"  # an older server, which is not what was asked for
+            return "unavailable"  # an older server, which was not requested
         if cell.wire == "http_sse" and fault != "status_429":
-            return "timed_out"  # perhaps the transport of 2024-11-05: its first event is waited for
+            return "timed_out"  # possibly the transport of 2024-11-05: the client waits for its first event
     if fault == "status_403":
         return "unauthorized"
     if fault == "status_404" and cell.era == "legacy" and cell.call != "open" and cell.wire != "old_sse":
@@ -186,14 +186,14 @@ def expected_http(cell):
     if fault == "redirect_to_itself":
         return "rejected" if cell.wire == "old_sse" else "result"
     if cell.wire == "old_sse" and fault not in ("two_lengths", "not_http", "endless_head"):
-        return "timed_out"  # 2xx is as good as accepted, whatever follows; but nothing comes
+        return "timed_out"  # any 2xx status means accepted, but no answer follows
     if fault == "shorter_than_said":
         return "stream_lost"
     return "bad_message"
 
 
 def lives_on(cell):
-    """Whether the next call may be made with the same client."""
+    """Whether the next call may use the same client."""
     if cell.call == "open":
         return False
     if not cell.is_http:

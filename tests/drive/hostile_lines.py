@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Servers that behave up to a chosen point and then do the worst: over byte streams, one message per line.
+"""Servers that are correct up to a chosen point and then fail: over byte streams, one message per line.
 
-As a program it is such a server on its standard input and output: hostile_lines.py '{"era":"modern","point":…,"fault":…}'.
-hostile_server.py has the same for sockets and HTTP. This file imports little: it is started hundreds of times.
+Run as a program, it is such a server on standard input and output: hostile_lines.py '{"era":"modern","point":…,"fault":…}'.
+hostile_server.py does the same for sockets and HTTP. This file imports few modules because it is started hundreds of times.
 
 A plan is one fault at one point of one exchange:
 
     era      "modern" (2026-07-28) or "legacy" (2025-11-25)
-    method   the request that meets the fault; "" is the first after the opening; "open" the opening itself
-    point    before_written  as soon as the opening is over, before the client has asked for anything
-             before_read     the request has come but nothing of it is read
-             mid_read        some of it is read
+    method   the request that gets the fault; "" is the first after the handshake; "open" the handshake itself
+    point    before_written  right after the handshake, before the client has sent a request
+             before_read     the request has arrived but nothing of it is read
+             mid_read        a part of it is read
              before_answer   all of it is read
              after_head      (HTTP) the head of the response is written
              after_event     (HTTP, event streams) and an event that is not the answer
              mid_answer      half of the answer is written; in an event stream that is the middle of an event
-             answer          the answer itself is garbage
+             answer          the answer itself is invalid
     fault    die, close, half, reset, stall; for the point "answer" one of GARBAGE
 """
 
@@ -30,10 +30,10 @@ SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 SERVER_INFO = {"name": "hostile", "version": "1"}
 CAPABILITIES = {"tools": {"listChanged": True}, "resources": {"subscribe": True, "listChanged": True},
                 "prompts": {"listChanged": True}, "completions": {}, "logging": {}}
-SOME_OF_IT = 20  # bytes that are read of a request that is not read to its end
+PARTIAL_READ = 20  # number of bytes that are read of a partially read request
 
 
-# ---- proper behaviour ----
+# ---- correct behavior ----
 
 RESULTS = {
     "ping": {},
@@ -58,7 +58,7 @@ def is_request(message):
 
 
 def answer_to(message, era):
-    """What a proper server says: the answer, or for a listen stream its acknowledgement. None to a notification."""
+    """The answer of a correct server, or for a listen stream its acknowledgement. None for a notification."""
     if not is_request(message):
         return None
     method, ident = message["method"], message["id"]
@@ -82,7 +82,7 @@ def answer_to(message, era):
 
 
 def opens(message, era):
-    """Whether the opening is over with this."""
+    """Whether this message completes the handshake."""
     return message.get("method") == ("server/discover" if era == "modern" else "notifications/initialized")
 
 
@@ -94,15 +94,15 @@ def text_of(message):
     return json.dumps(message, separators=(",", ":")).encode()
 
 
-# ---- garbage ----
+# ---- invalid data ----
 
 WRONG_SHAPE = {name: 5 for name in ("tools", "content", "resources", "resourceTemplates", "contents", "prompts", "messages",
                                     "completion", "supportedVersions", "protocolVersion", "resultType")}
-HUGE = 4 * 1024 * 1024  # above what the drivers allow a message to have
+HUGE = 4 * 1024 * 1024  # larger than the message limit of the drivers
 
 
 def answer_with(message, **members):
-    """An answer with the right id and these members alone."""
+    """An answer with the correct id and only these members."""
     return text_of({"jsonrpc": "2.0", "id": message["id"], **members})
 
 
@@ -131,7 +131,7 @@ GARBAGE = {
 
 
 class Ended(Exception):
-    """Nothing more is to be said here."""
+    """The conversation has ended."""
 
 
 class Plan:
@@ -150,13 +150,13 @@ class Plan:
         return self.armed and not self.met and self.point in points
 
     def due_for(self, message):
-        """The request that meets the fault has been read."""
+        """Whether the request that gets the fault has been read."""
         return (self.due("before_answer", "after_head", "after_event", "mid_answer", "answer") and is_request(message)
                 and self.method in ("", message["method"]))
 
 
 class LineServer:
-    """One conversation. A subclass says how to read, write and do each fault."""
+    """One conversation. A subclass implements reading, writing and each fault."""
 
     def __init__(self, plan):
         self.plan = plan
@@ -180,7 +180,7 @@ class LineServer:
                 if not self.rest:
                     self.wait_for_input()
                 if plan.point == "mid_read" and not self.rest:
-                    self.read(SOME_OF_IT)
+                    self.read(PARTIAL_READ)
                 self.do(plan.fault)
             message = json.loads(self.line())
             reply = answer_to(message, plan.era)
@@ -223,17 +223,17 @@ class StdioServer(LineServer):
         os.write(2, b"the server gives up\n")
         os._exit(7)
 
-    def reset(self):  # what comes nearest to it
+    def reset(self):  # the closest equivalent
         os.kill(os.getpid(), signal.SIGKILL)
 
     def close(self):
-        """The pipes are closed, the process stays."""
+        """Closes the pipes; the process continues."""
         os.close(0)
         os.close(1)
         signal.pause()
 
     def half(self):
-        """No more from us; what comes is still read."""
+        """Closes our output; input is still read."""
         os.close(1)
         while os.read(0, 1 << 16):
             pass

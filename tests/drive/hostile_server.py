@@ -1,10 +1,10 @@
 """The servers of hostile_lines.py on TCP and Unix sockets and over HTTP, in threads of the driver.
 
-    HostileServer(wire, plan)   at a port or path of its own; `target` is what test-caller is told
+    HostileServer(wire, plan)   on its own port or path; `target` is the target for test-caller
 
 Wires: tcp, unix; http_json and http_sse (both eras: an answer is plain JSON, or an event stream), old_sse (2024-11-05).
 
-A server that dies is one whose listener and connections are all closed at once: to its clients that is the same.
+A server "dies" by closing its listener and all connections at once: for its clients that is the same.
 """
 
 import itertools
@@ -17,18 +17,18 @@ import tempfile
 import threading
 from pathlib import Path
 
-from hostile_lines import GARBAGE, SOME_OF_IT, Ended, LineServer, Plan, answer_to, is_request, text_of
+from hostile_lines import GARBAGE, PARTIAL_READ, Ended, LineServer, Plan, answer_to, is_request, text_of
 
 PATHS = itertools.count()
 
 
 class SocketFaults:
-    """What can be done to a connection. `self.socket`, `self.server`."""
+    """The faults of a connection. Needs `self.socket` and `self.server`."""
 
     def read(self, size):
         try:
             return self.socket.recv(size)
-        except OSError:  # reset, or closed by us
+        except OSError:  # reset, or closed by this thread
             return b""
 
     def write(self, data):
@@ -64,8 +64,8 @@ class SocketFaults:
         try:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         except OSError:
-            pass  # the client was quicker
-        raise Ended  # closed without another word
+            pass  # the client has closed it already
+        raise Ended  # closed without an answer
 
     def stall(self):
         self.server.over.wait()
@@ -107,8 +107,8 @@ def json_body(text):
     return whole("200 OK", text, Content_Type="application/json")
 
 
-# What only HTTP can get wrong. Each makes all bytes of a response out of the text of the right answer; "+close" in the name is
-# followed by the end of the connection.
+# Faults that only HTTP has. Each returns all bytes of a response, given the text of the correct answer; after those with
+# "+close" in the name the connection is closed.
 HTTP_GARBAGE = {
     "broken_chunks+close": lambda t: head("200 OK", {**JSON_TYPE, "Transfer-Encoding": "chunked"}) + b"zz\r\n" + t + b"\r\n",
     "chunk_too_short+close": lambda t: head("200 OK", {**JSON_TYPE, "Transfer-Encoding": "chunked"}) + b"3\r\n" + t + b"\r\n",
@@ -135,7 +135,7 @@ HTTP_GARBAGE = {
     "redirect_away": lambda t: head("307 Temporary Redirect", {"Location": "http://192.0.2.1/mcp", "Content-Length": 0}),
     "redirect_nowhere": lambda t: head("307 Temporary Redirect", {"Content-Length": 0}),
 }
-# As events of a stream that ends then, in order, without an answer.
+# Sent as events of a stream that then ends without an answer.
 SSE_GARBAGE = {
     "only_comments": lambda t: b": hello\n\n: still here\n\n",
     "event_without_data": lambda t: b"event: message\n\n",
@@ -173,10 +173,10 @@ class HttpConnection(SocketFaults):
     def serve(self):
         plan, server = self.plan, self.server
         while True:
-            # First something must come: what is due may change while there is nothing.
+            # Wait for input first: the plan may change before it arrives.
             if self.post_comes() and plan.due("before_read", "mid_read") and server.claim():
                 if plan.point == "mid_read":
-                    self.read(SOME_OF_IT)
+                    self.read(PARTIAL_READ)
                 self.do(plan.fault)
             method, path, headers, message = self.request()
             if method == "GET":
@@ -234,7 +234,7 @@ class HttpConnection(SocketFaults):
         self.do(plan.fault)
 
     def finish(self):
-        """The stream comes to its proper end, without the answer."""
+        """Ends the stream correctly, but without the answer."""
         self.write(b"0\r\n\r\n")
         self.serve()
 
@@ -253,7 +253,7 @@ class HttpConnection(SocketFaults):
 
     def get(self, headers):
         if self.server.wire == "old_sse":
-            path = f"/messages/{next(PATHS)}"  # a stream for each client
+            path = f"/messages/{next(PATHS)}"  # one stream per client
             self.path = path
             self.write(head("200 OK", EVENTS) + chunk(event(path.encode(), "endpoint")))
             self.hold()
@@ -264,7 +264,8 @@ class HttpConnection(SocketFaults):
             self.write(head("405 Method Not Allowed", {"Allow": "POST", "Content-Length": 0}))
 
     def hold(self):
-        """Until the client goes, or another connection's thread wants a fault here: a socket is reset by who reads from it."""
+        """Waits until the client disconnects, or until the thread of another connection requests a fault here: a socket must
+        be reset by the thread that reads from it."""
         self.orders, self.bell = socket.socketpair()
         with self.orders, self.bell:
             self.server.held(self)
@@ -279,10 +280,10 @@ class HttpConnection(SocketFaults):
         try:
             self.bell.send(fault.encode())
         except OSError:
-            pass  # its client was quicker
+            pass  # its client has closed it already
 
     def old_post(self, path, message):
-        """2024-11-05: what is posted is accepted, what is answered comes on the stream."""
+        """2024-11-05: POST requests are accepted, and answers are sent on the stream."""
         stream = self.server.stream_at(path)
         if stream is None:
             self.write(head("405 Method Not Allowed", {"Allow": "GET", "Content-Length": 0}))
@@ -302,7 +303,7 @@ class HttpConnection(SocketFaults):
             some = event(text_of(reply))
             stream.write(chunk(some[:len(some) // 2]) if plan.point == "mid_answer" else b"")
             if plan.fault == "stall":
-                self.serve()  # the stream says no more; nothing else is wrong
+                self.serve()  # the stream stalls; everything else is correct
             stream.order(plan.fault)
             self.serve()
         plan.opened(message)
@@ -322,12 +323,12 @@ class HostileServer:
     def __init__(self, wire, plan=None):
         self.wire = wire
         self.plan = plan or Plan()
-        self.lock = threading.Lock()  # connections are served by threads of their own
+        self.lock = threading.Lock()  # each connection has its own thread
         self.changed = threading.Condition(self.lock)
         self.over = threading.Event()
         self.sockets = set()
         self.threads = []
-        self.streams = {}  # old_sse: where answers go
+        self.streams = {}  # old_sse: the streams for answers
         if wire == "unix":
             self.folder = tempfile.TemporaryDirectory()
             path = str(Path(self.folder.name) / "socket")
@@ -374,7 +375,7 @@ class HostileServer:
             s.close()
 
     def claim(self):
-        """Who meets the fault: one, once."""
+        """Returns true once, for the connection that gets the fault."""
         with self.lock:
             mine = not self.plan.met
             self.plan.met = True
@@ -386,7 +387,7 @@ class HostileServer:
             self.changed.notify_all()
 
     def stream_at(self, path):
-        """The stream that told this path. It told it a moment before it can take orders."""
+        """The stream that announced this path. It may need a moment until it can take orders."""
         if not path.startswith("/messages/"):
             return None
         with self.changed:
@@ -394,8 +395,8 @@ class HostileServer:
             return self.streams.get(path)
 
     def wake(self, s):
-        """The other side sees the end; whoever waits in recv or accept goes on. Closed is a socket by the thread that uses it:
-        its number may be another's afterwards."""
+        """Shuts the socket down: the other side sees the end, and threads in recv or accept return. The thread that uses a
+        socket must close it, because the descriptor number may be reused afterwards."""
         try:
             s.shutdown(socket.SHUT_RDWR)
         except OSError:

@@ -6,6 +6,7 @@ import http.server
 import os
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -47,21 +48,27 @@ def keel(*words, data=b"", **how):
 class Terminal:
     """keel in its own pseudo-terminal. Standard input may be redirected."""
 
-    def __init__(self, *words, columns=80, stdin=None, env=None):
+    def __init__(self, *words, columns=80, stdin=None, env=None, echo=False):
         self.master, slave = os.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         modes = termios.tcgetattr(slave)
-        modes[3] &= ~termios.ECHO  # typed text is not echoed
+        if not echo:
+            modes[3] &= ~termios.ECHO  # typed text is not echoed
         termios.tcsetattr(slave, termios.TCSANOW, modes)
         self.process = subprocess.Popen(
             [kp.keel_command(), *words], stdin=slave if stdin is None else stdin, stdout=slave, stderr=slave,
-            start_new_session=True, preexec_fn=lambda: fcntl.ioctl(2, termios.TIOCSCTTY, 0),
+            start_new_session=True, preexec_fn=self._prepare,
             env={**os.environ, **(env or {})})
         os.close(slave)
         self.watched = Watched(self.process.pid)
         self.seen = ""
         self.at = 0
         self.rest = b""
+
+    @staticmethod
+    def _prepare():
+        fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell ignores it in background jobs
 
     def __enter__(self):
         return self
@@ -99,6 +106,9 @@ class Terminal:
         self.at = found + len(text)
         return before
 
+    def echoes(self):
+        return termios.tcgetattr(self.master)[3] & termios.ECHO != 0
+
     def type(self, text):
         os.write(self.master, text.encode())
 
@@ -115,8 +125,8 @@ class Terminal:
 
 
 def without_own_colours(text):
-    """Removes the sequences that the command itself writes: bold, plain, erase line."""
-    return re.sub("\x1b\\[(1m|0m|K)", "", text).replace("\r\n", "\n").replace("\r", "")
+    """Removes the sequences that the command itself writes: bold, colors, plain, erase line."""
+    return re.sub("\x1b\\[(1m|0m|3[2-6]m|K)", "", text).replace("\r\n", "\n").replace("\r", "")
 
 
 def columns_of(line):
@@ -159,9 +169,9 @@ class CommandTest(kp.DriveTest):
         with contextlib.ExitStack() as stack:
             def serve(*options):
                 s = stack.enter_context(Server(*options, stdin=subprocess.DEVNULL))
-                until(lambda: "serving" in s.said() and s.said().endswith("\n") or s.process.poll() is not None,
+                until(lambda: "serving" in s.stderr_text() and s.stderr_text().endswith("\n") or s.process.poll() is not None,
                       "the server to say where it listens")
-                return re.search(r"serving (?:\S+ )?(\S+)\n", s.said()).group(1)
+                return re.search(r"serving (?:\S+ )?(\S+)\n", s.stderr_text()).group(1)
             yield {
                 "stdio": demo(),
                 "unix": ("--unix", (serve("--unix", self.path("s")), self.path("s"))[1]),

@@ -1,9 +1,9 @@
-"""What the drivers beside this file share: a `keel demo` process, the wire to it, and a look at it from outside.
+"""Helpers of all drivers: a `keel demo` process, the connection to it, and its observation from outside.
 
-KEEL_BIN names the folder of the keel command, or the command itself. Without it build/release/bin is used.
+KEEL_BIN is the folder of the keel command, or the command itself (default: build/release/bin).
 
-Nothing here sleeps. Every wait is for an event (a line, a writable pipe, the end of a process) and has a deadline that
-only says when to call it a hang.
+Nothing here sleeps. Every wait is for an event (a line, a writable pipe, the end of a process) and has a deadline after which
+the test fails as a hang.
 """
 
 import fcntl
@@ -30,7 +30,7 @@ from message_check import MessageCheck
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
-SECONDS_TO_HANG = 60  # a machine under load is slow; a hang is for ever
+SECONDS_TO_HANG = 60  # long enough for a machine under load
 HOUR = 3_600_000  # milliseconds for sleep(): longer than any test waits
 MIB = 1024 * 1024
 
@@ -42,7 +42,7 @@ MODERN_META = {VERSION_KEY: MODERN, CAPABILITIES_KEY: {}}
 
 
 class Hang(AssertionError):
-    """Something that had to happen did not."""
+    """An expected event did not happen in time."""
 
 
 def keel_command():
@@ -51,7 +51,7 @@ def keel_command():
 
 
 def is_sanitized():
-    """A sanitizer keeps books of its own: there the size of the process says nothing about Keel."""
+    """A sanitizer allocates memory of its own: the size of the process says nothing about Keel."""
     with open(keel_command(), "rb") as program, mmap.mmap(program.fileno(), 0, access=mmap.ACCESS_READ) as content:
         return content.find(b"__asan_init") >= 0 or content.find(b"__tsan_init") >= 0
 
@@ -109,7 +109,7 @@ def text_of(answer):
 
 
 def same_id(message, ident):
-    """1 is not "1", and True is neither."""
+    """Ids are typed: 1, "1" and True are different."""
     return "id" in message and type(message["id"]) is type(ident) and message["id"] == ident
 
 
@@ -140,14 +140,14 @@ class Deadline:
 
 
 def until(condition, what):
-    """For what the system announces by no event: gives way to others and looks again."""
+    """Polls a condition for which the system has no event, and yields to other processes."""
     deadline = Deadline(what)
     while not condition():
         deadline.left()
         os.sched_yield()
 
 
-def write_all(fd, data, what="the server to read on"):
+def write_all(fd, data, what="the server to read"):
     """Writes to a non-blocking descriptor, waiting for room."""
     view = memoryview(data)
     poller = select.poll()
@@ -161,23 +161,23 @@ def write_all(fd, data, what="the server to read on"):
 
 
 def unread_bytes(fd):
-    """How much lies in a pipe, seen from either end."""
+    """The number of unread bytes in a pipe, seen from either end."""
     return struct.unpack("i", fcntl.ioctl(fd, termios.FIONREAD, b"\0\0\0\0"))[0]
 
 
 def rest_of_file(where):
-    """What a process will read that gets this as its standard input, if that is known beforehand."""
+    """The bytes that a process will read from this standard input, if they are known in advance."""
     if not hasattr(where, "fileno") or not stat.S_ISREG(os.fstat(where.fileno()).st_mode):
         return b""
     at = os.lseek(where.fileno(), 0, os.SEEK_CUR)
     return os.pread(where.fileno(), os.fstat(where.fileno()).st_size, at)
 
 
-# ---- a process, seen from outside ----
+# ---- a process, observed from outside ----
 
 
 class Watched:
-    """A process by its pid, ours or not: waits for its end without holding up anything."""
+    """A process by its pid: waits for its end without reaping it."""
 
     def __init__(self, pid):
         self.pid = pid
@@ -222,11 +222,11 @@ class Watched:
         raise KeyError(fd)
 
     def catches(self, number):
-        """Whether it has a handler of its own for a signal: then its start is over."""
+        """Whether it has installed a handler for a signal, which means that it has started."""
         return int(self.status_field("SigCgt"), 16) >> (number - 1) & 1 == 1
 
     def asleep(self):
-        """Every thread waits for something."""
+        """Whether all threads are sleeping."""
         for task in os.listdir(f"/proc/{self.pid}/task"):
             stat = Path(f"/proc/{self.pid}/task/{task}/stat").read_text()
             if stat.rpartition(")")[2].split()[0] != "S":
@@ -235,7 +235,7 @@ class Watched:
 
 
 class Reader:
-    """Takes lines from a descriptor on a thread of its own, so that the server never waits for the driver."""
+    """Reads lines from a descriptor on its own thread, so that the server never waits for the driver."""
 
     def __init__(self, fd):
         self.fd = fd
@@ -271,7 +271,7 @@ class Reader:
 
 
 class Wire:
-    """One conversation: JSON lines out and in, over any two descriptors."""
+    """One conversation: JSON lines in both directions, over any two descriptors."""
 
     def __init__(self, out_fd, in_fd, read=True):
         self.out_fd = out_fd
@@ -287,7 +287,7 @@ class Wire:
 
     def start_reading(self):
         if self.in_fd == self.out_fd:
-            # The two directions of a socket share their flags: read through poll.
+            # Both directions of a socket share their flags, so the reader uses poll.
             self.reader = PollingReader(self.in_fd)
         else:
             self.reader = Reader(self.in_fd)
@@ -304,27 +304,27 @@ class Wire:
     # receiving
 
     def next(self, what="a message"):
-        """The next message, or None when the server has closed its output."""
+        """The next message, or None if the server has closed its output."""
         if self.ended:
             return None
         text = self.reader.next(what)
         if text is None:
             self.ended = True
             return None
-        message = json.loads(text)  # raises for a line that is not a message
+        message = json.loads(text)  # raises if the line is not a message
         self.seen.append(message)
         self.check.received(message)
         return message
 
     def answer(self, ident):
-        """Reads on to the answer of one request. Everything before it stays in `seen`."""
+        """Reads until the answer of one request. Earlier messages are in `seen`."""
         while (message := self.next(f"the answer to {ident!r}")) is not None:
             if is_answer(message) and same_id(message, ident):
                 return message
-        raise AssertionError(f"the server closed its output before it answered {ident!r}; it said {self.seen[-5:]}")
+        raise AssertionError(f"the server closed its output before it answered {ident!r}; received {self.seen[-5:]}")
 
     def answers(self, idents):
-        """Reads on until each of these requests was answered, in whatever order."""
+        """Reads until each of these requests was answered, in any order."""
         missing = set(idents)
         while missing:
             message = self.next(f"{len(missing)} more answers")
@@ -334,7 +334,7 @@ class Wire:
                 missing.discard(message["id"])
 
     def rest(self):
-        """Everything up to the end of the stream."""
+        """All messages up to the end of the stream."""
         rest = []
         while (message := self.next("the end of the output")) is not None:
             rest.append(message)
@@ -345,7 +345,7 @@ class Wire:
         return self.answer(message["id"])
 
     def ping(self, ident="ping"):
-        """A round trip: what was sent before has been read."""
+        """A round trip: afterwards the server has read all earlier messages."""
         return self.ask(request(ident, "ping"))
 
     def open(self, version="2025-11-25", capabilities=None):
@@ -354,7 +354,7 @@ class Wire:
         return answer
 
     def until_read(self):
-        """Until the server has taken every byte out of the pipe."""
+        """Waits until the server has read every byte of the pipe."""
         until(lambda: unread_bytes(self.out_fd) == 0, "the server to empty its input pipe")
 
 
@@ -384,11 +384,11 @@ class PollingReader(Reader):
 
 
 class Server(Wire, Watched):
-    """`keel demo` with the given options, by default over two pipes. At the end of its with statement it is ended."""
+    """`keel demo` with the given options, by default over two pipes. Leaving the with statement ends it."""
 
     def __init__(self, *options, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=None, read=True, **popen):
         given = rest_of_file(stdin)
-        self.log = tempfile.TemporaryFile()  # a file is never full: the server cannot hang on its own complaints
+        self.log = tempfile.TemporaryFile()  # a file is never full, so logging cannot block the server
         self.process = subprocess.Popen(
             [keel_command(), "demo", *(options or ("--stdio",))],
             stdin=stdin, stdout=stdout, stderr=self.log if stderr is None else stderr, bufsize=0, **popen)
@@ -408,7 +408,7 @@ class Server(Wire, Watched):
         self.process.wait()
         self.close()
         if kind is not None and issubclass(kind, AssertionError):
-            sys.stderr.write(f"\nstandard error of the server:\n{self.said()}\n")
+            sys.stderr.write(f"\nstandard error of the server:\n{self.stderr_text()}\n")
         self.log.close()
         self.hang_up_input()
         if self.reader:
@@ -416,8 +416,8 @@ class Server(Wire, Watched):
         self.hang_up_output()
         return False
 
-    def said(self):
-        """What the server wrote to standard error so far."""
+    def stderr_text(self):
+        """The standard error of the server so far."""
         return os.pread(self.log.fileno(), 1 << 20, 0).decode(errors="replace")
 
     def end_input(self):
@@ -428,7 +428,7 @@ class Server(Wire, Watched):
             self.process.stdin.close()
 
     def hang_up_output(self):
-        """Closes our end of its output. Only for one that is not being read."""
+        """Closes our end of its output. Only if that is not being read."""
         if self.process.stdout and not self.process.stdout.closed:
             self.process.stdout.close()
 
@@ -436,14 +436,14 @@ class Server(Wire, Watched):
         self.process.send_signal(number)
 
     def exit_status(self):
-        """Waits for its end. As a shell tells it: 128 + n when signal n killed it."""
+        """Waits for its end. Returns the status like a shell: 128 + n if signal n killed it."""
         self.wait_for_end("the server to exit")
         status = self.process.wait()
         return status if status >= 0 else 128 - status
 
 
 def connect(address):
-    """A stream socket to a server that is listening: a path, or (host, port)."""
+    """A stream socket that is connected to a server: a path, or (host, port)."""
     s = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET, socket.SOCK_STREAM)
     s.settimeout(SECONDS_TO_HANG)
     s.connect(address)
@@ -471,9 +471,9 @@ class SocketWire(Wire):
 
     def hang_up(self):
         try:
-            self.socket.shutdown(socket.SHUT_RDWR)  # the reader's copy of the descriptor must not keep it open
+            self.socket.shutdown(socket.SHUT_RDWR)  # otherwise the reader's copy of the descriptor keeps it open
         except OSError:
-            pass  # the other side was quicker
+            pass  # the other side has closed it already
         if self.reader:
             self.reader.thread.join()
         self.socket.close()
@@ -486,13 +486,13 @@ class DriveTest(unittest.TestCase):
     maxDiff = 4000
 
     def ends_well(self, server):
-        """Exit status 0 and nothing on standard error that speaks of a crash."""
-        self.assertEqual(server.exit_status(), 0, server.said())
+        """Checks for exit status 0, and for no sign of a crash on standard error."""
+        self.assertEqual(server.exit_status(), 0, server.stderr_text())
         for bad in ("Sanitizer", "terminate called", "runtime error"):
-            self.assertNotIn(bad, server.said())
+            self.assertNotIn(bad, server.stderr_text())
 
-    def leaves(self, server):
-        """The orderly end of a conversation: end of input, then nothing more is said, then exit status 0."""
+    def ends_input(self, server):
+        """Ends the input gracefully: no more output may follow, and the exit status must be 0."""
         server.end_input()
         self.assertEqual(server.rest(), [])
         self.ends_well(server)
@@ -512,7 +512,7 @@ class DriveTest(unittest.TestCase):
         self.assertFalse(answer["result"].get("isError", False))
 
     def each_answered_at_most_once(self, messages):
-        """The ledger: no id was answered twice."""
+        """Checks that no id was answered twice."""
         ids = [(type(m["id"]), m["id"]) for m in messages if is_answer(m)]
         self.assertEqual(len(ids), len(set(ids)), "an id was answered twice")
 
@@ -524,11 +524,11 @@ class DriveTest(unittest.TestCase):
 
 
 def main():
-    """Runs the tests of the calling file and ends with a line of counts."""
+    """Runs the tests of the calling file and prints a line of counts."""
     runner = unittest.TextTestRunner(verbosity=2, resultclass=proof.Result)
     program = unittest.main(module="__main__", exit=False, testRunner=runner)
     result = program.result
-    if program.testNames is None and not program.testNamePatterns:  # all of them, not a few
+    if program.testNames is None and not program.testNamePatterns:  # only if all of them ran
         proof.write(sys.argv[0], Path(keel_command()).parent)
     # A test with several failing subtests is one failing test.
     bad = len({getattr(test, "test_case", test).id() for test, _ in (*result.failures, *result.errors)})

@@ -1,12 +1,11 @@
-"""Whether every message that a server sends is one the official schema of the revision in force allows.
+"""Checks that every message of a server matches the official schema of the revision in use.
 
-One MessageCheck listens to both directions of one connection. What the client sent says which revision is in force and
-which method an answer belongs to. It also tells in which revisions a server has answered (see proof.py).
-tests/support/message_check.cpp does the same with Keel's own validator; here it is python3-jsonschema, which owes nothing
-to us.
+A MessageCheck reads both directions of one connection. The client's messages determine the revision and the method that an
+answer belongs to. It also reports the revisions in which a server has answered (see proof.py).
+tests/support/message_check.cpp does the same with Keel's own validator; this one uses python3-jsonschema, which is
+independent of Keel.
 
-Without the official schemas (official_data.py says where they are looked for) messages are checked only by the rules that are
-written down here.
+Without the official schemas (see official_data.py) only the rules in this file are checked.
 """
 
 import functools
@@ -27,7 +26,7 @@ CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
 SUBSCRIPTION_KEY = "io.modelcontextprotocol/subscriptionId"
 
-LONGEST = 17 * 1024 * 1024  # bytes of a line that a server reads
+LONGEST = 17 * 1024 * 1024  # maximum length of a line that a server accepts
 
 MAY_ASK = ("tools/call", "prompts/get", "resources/read")
 CAPABILITY = {"elicitation/create": "elicitation", "sampling/createMessage": "sampling", "roots/list": "roots"}
@@ -37,11 +36,11 @@ SUBSCRIBED = ("notifications/resources/updated", "notifications/tools/list_chang
 
 
 class OffSchema(AssertionError):
-    """The server sent what it must not send."""
+    """The server sent an invalid message."""
 
 
 class Revision:
-    """One official schema: its definitions, each made ready once."""
+    """One official schema: its definitions, each compiled once."""
 
     available = True
 
@@ -75,7 +74,7 @@ class Revision:
 
 
 class UncheckedRevision:
-    """Stands for a schema that is missing: everything fits, and no method is known."""
+    """Replaces a missing schema: everything is valid, and no method is known."""
 
     available = False
     methods = {}
@@ -99,7 +98,7 @@ def require(condition, why):
 
 
 def key_of(ident):
-    """1 is not "1"."""
+    """Ids are typed: 1 is not "1"."""
     return type(ident).__name__, str(ident)
 
 
@@ -118,11 +117,11 @@ def must_be_declared(capabilities, method, params):
 
 class MessageCheck:
     def __init__(self):
-        self.session = None  # the older revision that was agreed on
+        self.session = None  # the negotiated older revision
         self.modern = False  # a modern request was sent
         self.client_capabilities = {}
         self.server_capabilities = {}
-        self.asked = {}  # by id: what is not yet answered, oldest first
+        self.asked = {}  # by id: requests without an answer, oldest first
         self.listens = set()
         self.questions = set()
         self.rest = bytearray()
@@ -130,7 +129,7 @@ class MessageCheck:
         self.off = None
 
     def expect_off_schema(self, reason):
-        """This connection is about messages that no schema allows."""
+        """Turns the check off: this connection uses invalid messages on purpose."""
         self.off = reason
 
     def in_force(self):
@@ -139,9 +138,9 @@ class MessageCheck:
     # ---- the client ----
 
     def sent(self, data):
-        """Bytes, as they are written: lines may come in pieces."""
+        """Bytes as they are written: lines may arrive in pieces."""
         first, *others = bytes(data).split(b"\n")
-        if len(self.rest) < LONGEST:  # what is longer gets no answer but that it is too long
+        if len(self.rest) < LONGEST:  # a longer line is only answered with an error
             self.rest += first
         for each in others:
             if len(self.rest) < LONGEST:
@@ -180,7 +179,7 @@ class MessageCheck:
         try:
             if isinstance(line, list):
                 require(self.in_force() == WITH_BATCHES, "a batch outside of revision 2025-03-26")
-                # Answers to nobody have no form there: see check_answer.
+                # Errors without an id are not allowed there: see check_answer.
                 revision(WITH_BATCHES).check("JSONRPCBatchResponse", [each for each in line if "id" in each])
             for each in line if isinstance(line, list) else [line]:
                 self.check(each)
@@ -198,10 +197,10 @@ class MessageCheck:
 
     def check_answer(self, m):
         if "id" not in m:
-            # Nobody's answer. Revisions before 2025-11-25 have no such form and no other.
+            # An error without an id. Revisions before 2025-11-25 do not define it, nor any other form.
             return self.check_error(m, MODERN if self.modern and not self.session else LATEST_LEGACY)
         waiting = self.asked.get(key_of(m["id"]), [])
-        if not waiting:  # sent in a way that this driver does not see
+        if not waiting:  # the request was sent in a way that this check does not see
             return revision(self.in_force()).check("JSONRPCMessage", m)
         problem = None
         for i, (method, name, capabilities) in enumerate(waiting):
@@ -218,7 +217,7 @@ class MessageCheck:
                 self.session = name
                 self.client_capabilities = capabilities
                 self.server_capabilities = m["result"]["capabilities"]
-            if name == (self.session or MODERN):  # else it is a guess, or a request of the other era that was refused
+            if name == (self.session or MODERN):  # otherwise it is a guess, or a refused request of the other era
                 proof.spoke(name)
             del waiting[i]
             return None
@@ -227,7 +226,7 @@ class MessageCheck:
     def check_one_answer(self, m, method, name, capabilities):
         require(type(m["id"]) in (str, int), "an id that is neither a string nor an integer")
         require(m.get("jsonrpc") == "2.0", "no version")
-        # Load tests bring the same answer by the hundred thousand.
+        # Load tests get the same answer hundreds of thousands of times.
         known = (method, name, m.keys() == {"jsonrpc", "id", "result"}, repr(m.get("result", m.get("error"))))
         if known in self.well_known:
             return
@@ -247,7 +246,7 @@ class MessageCheck:
             self.check_modern_result(result, method)
             if result["resultType"] == "input_required":
                 return self.check_questions(result, method, capabilities)
-        if method in schema.methods:  # else a method that is not of the protocol
+        if method in schema.methods:  # otherwise a custom method
             schema.check(schema.result_of(schema.methods[method]), result)
 
     def check_modern_result(self, result, method):
@@ -308,7 +307,7 @@ class MessageCheck:
             require(not method.startswith("notifications/"), f"no notification of revision {name}")
             return
         if name == MODERN:
-            proof.spoke(name)  # a listen may have no other answer than what it hears
+            proof.spoke(name)  # a listen may have no other answer than its notifications
         params = m.get("params", {})
         if method == "notifications/cancelled":
             require(key_of(params.get("requestId")) in (self.listens if name == MODERN else self.questions),

@@ -1,4 +1,4 @@
-"""A real nginx in front of a server, as a child of the driver. Buffering is on, as it is unless told otherwise."""
+"""A real nginx in front of a server, as a child process of the driver, with its default of buffering responses."""
 
 import os
 import signal
@@ -50,13 +50,13 @@ http {{
 
 
 class Nginx:
-    """Serves while its with statement lasts: at `origin`, which is the address `at`."""
+    """Serves inside a with statement at `origin`, the address `at`."""
 
     def __init__(self, server):
         self.folder = tempfile.TemporaryDirectory()
-        os.chmod(self.folder.name, 0o755)  # its workers may be another user
-        # nginx takes over a socket that already listens, as it does from an older nginx: the port is ours from the
-        # start, and whoever connects before nginx is ready waits in the queue.
+        os.chmod(self.folder.name, 0o755)  # its workers may run as another user
+        # nginx inherits a socket that already listens, as from an older nginx: the port is reserved from the start, and clients
+        # that connect before nginx is ready wait in the backlog.
         listener = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.at = listener.getsockname()
         self.origin = f"http://127.0.0.1:{self.at[1]}"

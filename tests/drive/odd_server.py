@@ -60,10 +60,20 @@ TOOLS = [
             "flag": {"type": "boolean"}, "list": {"type": "array"}, "thing": {"type": "object"},
             "color": {"$ref": "#/$defs/color"}, "maybe": {"type": ["string", "null"]},
             "either": {"anyOf": [{"type": "integer"}, {"type": "string"}]}, "any": {},
-        }}},
+        }, "additionalProperties": True}},
+    {"name": "strict", "description": "Shows its arguments", "inputSchema": {
+        "type": "object", "required": ["path"],
+        "properties": {"path": {"type": "string", "description": "a file", "minLength": 1},
+                       "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 3},
+                       "mode": {"enum": ["fast", "safe"], "default": "safe"},
+                       "edits": {"type": "array", "items": {
+                           "type": "object", "properties": {"line": {"type": "integer", "minimum": 1}}}}}}},
+    {"name": "structured", "inputSchema": {"type": "object"}},
+    {"name": "broken", "inputSchema": {"type": "object"}},
     {"name": "where", "inputSchema": {"type": "object"}},
+    {"name": "environment", "inputSchema": {"type": "object"}},
     {"name": "hang", "inputSchema": {"type": "object"}},
-    {"name": "promise", "inputSchema": {"type": "object"},
+    {"name": "promise", "inputSchema": {"type": "object", "properties": {"a": {}}},
      "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}},
     {"name": "picture", "inputSchema": {"type": "object"}},
     {"name": "large", "inputSchema": {"type": "object"}},
@@ -88,10 +98,19 @@ class Server:
 
     def call(self, ident, params):
         name, arguments = params["name"], params.get("arguments", {})
-        if name == "types":
+        if name in ("types", "strict"):
             return text(json.dumps(arguments))
+        if name == "structured":
+            value = {"n": 1, "text": ODD, "list": [True, None]}
+            return text(json.dumps(value), structuredContent=value)
+        if name == "broken":
+            sys.stderr.write("the cause\n")
+            sys.stderr.flush()
+            return {"error": {"code": -32603, "message": "Internal error"}}
         if name == "where":
             return text(json.dumps({"cwd": os.getcwd(), "word": os.environ.get("ODD_WORD")}))
+        if name == "environment":
+            return text(json.dumps(dict(os.environ)))
         if name == "promise":
             return text("seven", structuredContent={"n": "seven"})
         if name == "picture":

@@ -1,24 +1,24 @@
-"""What the tests of a driver have proved, for the table of rules (tools/dev/rule_table).
+"""Records which rules the tests of a driver have proved, for tools/dev/rule_table.
 
-Which rules a test is about stands in its name (test_b12_..., test_f1_f2_...) or in the first line of its docstring. Under which
-revisions it has proved them is not said but seen: whoever listens to a server (MessageCheck does) tells of each revision in
-which it answers. tests/support/proof.hpp is the same for the C++ tests.
+The name of a test (test_b12_..., test_f1_f2_...) or the first line of its docstring lists its rules. The revisions are
+observed: MessageCheck reports each revision in which a server has answered. tests/support/proof.hpp does the same for the C++
+tests.
 
-The record is <build>/proved/drive-<name>.txt, one line for each test that passed: what it is about, a tab, the revisions. A test
-that was skipped because its test data is missing has "not run" in place of the revisions.
+The record is <build>/proved/drive-<name>.txt, one line for each test that passed: its rules and description, a tab, the
+revisions. A test that was skipped because its test data is missing has "not run" in place of the revisions.
 """
 
 import re
 import unittest
 from pathlib import Path
 
-spoken = set()  # while the current test runs
+spoken = set()  # during the current test
 proofs = {}
 not_run = set()
 
 
 def spoke(revision):
-    """While the current test ran, a server has answered in this revision."""
+    """A server has answered in this revision during the current test."""
     spoken.add(revision)
 
 
@@ -50,7 +50,7 @@ class Result(unittest.TextTestResult):
 
 
 def write(driver, programs):
-    """`programs` is the folder of the programs that were driven. Those that are installed somewhere leave no record."""
+    """`programs` is the folder of the tested programs. Nothing is recorded for installed programs."""
     build = Path(programs).resolve().parent
     if not (build / "CMakeCache.txt").is_file():
         return

@@ -17,8 +17,8 @@ from caller_process import Caller
 
 REVISIONS = (*kp.LEGACY, kp.MODERN)
 CHILD = str(Path(__file__).with_name("bad_child.py"))
-QUICK = {"child_exit": 200, "child_term": 200, "child_reap": 5000}  # for those that use their time to the full
-PATIENT = {"child_exit": 60_000, "child_term": 60_000, "child_reap": 60_000}  # where using it up would be the fault
+QUICK = {"child_exit": 200, "child_term": 200, "child_reap": 5000}  # for children that use up the time limits
+PATIENT = {"child_exit": 60_000, "child_term": 60_000, "child_reap": 60_000}  # for children that must not use up the time limits
 
 
 class ChildTest(kp.DriveTest):
@@ -151,7 +151,7 @@ class Ending(ChildTest):
         held = self.folder / "hold"
         os.mkfifo(held)
         self.opens("grandchild", target=self.target("grandchild", BAD_CHILD_HOLD=str(held)))
-        let_go = os.open(held, os.O_WRONLY)  # the grandchild is there
+        let_go = os.open(held, os.O_WRONLY)  # the grandchild has started
         child = self.watch(self.facts()["pid"])
         grandchild = self.watch(int(next(r for r in self.notes() if r.startswith("grandchild")).split()[1]))
         self.closes()
@@ -201,7 +201,7 @@ class Dying(ChildTest):
         """D1 G8: a child is killed with ten calls waiting: each ends once, with the cause and the stderr output, before on_disconnected"""
         self.opens("polite", shared_loop=True, events=["disconnected"])
         waiting = [self.tool("wait") for _ in range(10)]
-        order = []  # whether each had ended when the end was told
+        order = []  # whether each had ended when on_disconnected ran
         self.tool("die")
         told = self.caller.event("disconnected")
         for each in waiting:
@@ -210,7 +210,7 @@ class Dying(ChildTest):
             self.assertEqual(said.kind, "closed", said)
             self.assertIn("signal 9", said["message"])
             self.assertIn("the very last words", said["message"])
-        self.assertEqual(order, [True] * 10, "the end was told before the calls had ended")
+        self.assertEqual(order, [True] * 10, "on_disconnected ran before the calls had ended")
         self.assertIn("signal 9", told["cause"])
         self.assertFalse(told["will_restart"])
         self.leaves_nothing()
@@ -240,7 +240,7 @@ class Dying(ChildTest):
         self.opens("polite", restart={"attempts": 2, "first_wait": 1}, events=["disconnected"])
         first = self.facts()["pid"]
         self.assertEqual(self.caller.do("subscribe", **{"as": "a", "sub": "s", "uris": ["test://a"]}).kind, "result")
-        for _ in range(3):  # a call that works in between: it may go on like this
+        for _ in range(3):  # a call that works in between: this resets the limit of restarts
             self.assertEqual(self.tool("die").wait().kind, "closed")
             self.assertTrue(self.caller.event("disconnected")["will_restart"])
             second = self.facts()["pid"]
@@ -331,7 +331,7 @@ class Starting(ChildTest):
         self.caller.finish()
 
 
-class Possessions(ChildTest):
+class Resources(ChildTest):
     def test_g10_two_children(self):
         """G10: two children do not hold each other's pipes: the first gets the end of its input while the second runs"""
         self.opens("polite", "a")
@@ -359,7 +359,7 @@ class Possessions(ChildTest):
             caller.finish()
 
     def test_environment_and_directory(self):
-        """STD-13: a child gets the client's environment, additional variables, its directory, its arguments and its own process group"""
+        """STD-13: a child gets a short list of the client's environment, additional variables, its directory, its arguments and its own process group"""
         target = self.target("polite", "with space", "", "ä", BAD_CHILD_VARIABLE="a=b c\n")
         target["child"]["directory"] = str(self.folder)
         self.opens("polite", target=target)

@@ -11,19 +11,20 @@ import random
 import sys
 import threading
 
-import http_client as hc
 import keel_process as kp
 import proof
 from caller_process import Caller, Outcome
 from fault_proxy import FaultProxy
 from hostile_lines import LEGACY, MODERN
+from http_client import Modern
+from http_process import HttpServer
 
 SEED = int(os.environ.get("KEEL_SEED", "20260728"))
 WIRES = ("http modern", "http legacy", "tcp modern", "tcp legacy")
 MEAN = 30_000  # bytes between two faults, on average
-CLIENTS = 3  # on each wire
+CLIENTS = 3  # on each transport
 IN_FLIGHT = 32  # with each client
-# What a call may end with when a connection breaks. A refusal or a broken message would be an invention.
+# The possible outcomes of a call if a connection breaks. A refusal or an invalid message would be wrong.
 KINDS = {"result", "closed", "stream_lost", "session_lost", "timed_out", "cancelled", "unavailable"}
 
 
@@ -33,7 +34,7 @@ def number_of_calls():
     return 20_000 if kp.is_sanitized() else 100_000
 
 
-class Counter(hc.HttpServer):
+class Counter(HttpServer):
     """The counting server, over HTTP and over byte streams."""
 
     def __init__(self):
@@ -42,7 +43,7 @@ class Counter(hc.HttpServer):
 
     def executed(self, count):
         """How often each number was recorded, requested without a proxy: one digit for each."""
-        return hc.Modern(self).text(hc.Modern(self).call("ask", "executed", {"from": 0, "count": count}))
+        return Modern(self).text(Modern(self).call("ask", "executed", {"from": 0, "count": count}))
 
 
 class Storm:
@@ -78,7 +79,7 @@ class Storm:
             wait_ms = self.chance.randrange(1, 30) if wait else 0
         command = {"as": name, "what": "call_tool", "args": {"name": "record", "arguments": {"n": n, "wait_ms": wait_ms}}}
         if short:
-            command["idle"] = 1000  # half of what stalls is given up
+            command["idle"] = 1000  # half of the stalled calls are cancelled
         p = self.caller.begin("call", on_outcome=lambda outcome: self.ended(name, n, outcome), **command)
         if give_up:
             self.caller.begin("cancel", call=p.n, how="task" if n % 2 else "stop", on_outcome=lambda outcome: None)
@@ -118,7 +119,7 @@ class Faults(kp.DriveTest):
         for proxy in (web, lines):
             print(proxy.faults, file=sys.stderr)
             for kind in ("cut", "reset", "stall", "delay", "close"):
-                self.assertGreater(proxy.faults[kind], 0, "what does not happen proves nothing")
+                self.assertGreater(proxy.faults[kind], 0, "a test in which this does not happen proves nothing")
         proof.spoke(MODERN)
         proof.spoke(LEGACY)
 
@@ -168,7 +169,7 @@ class Faults(kp.DriveTest):
             elif outcome.kind == "unavailable" and times != 0:
                 yield n, "said not to have been sent", times, outcome
 
-    def test_the_judge(self):
+    def test_the_check_itself(self):
         """the check itself detects each kind of wrong outcome"""
         ok, gone, none = ({"kind": "result", "result": {"text": "0"}}, {"kind": "closed"}, {"kind": "unavailable"})
         for outcome, times, true in ((ok, "1", True), (ok, "0", False), (ok, "2", False), (gone, "0", True), (gone, "1", True),

@@ -13,32 +13,33 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import hang_cells
-import http_client as hc
 import keel_process as kp
 import proof
 from caller_process import Caller
 from hang_cells import CALLS, ERAS, HAVE_NO_OPTIONS, HTTP, LINES, Cell
 from hostile_lines import LEGACY, LEGACY_ONLY, MODERN, RESULTS, Plan
 from hostile_server import HostileServer, child
+from http_client import Modern, Session
+from http_connection import Connection
 
 AT_ONCE = 32
-SHORT = 400  # milliseconds: for calls that are to run out of time, and for those alone
-SHORT_OPEN = 1500  # where the opening has the same bound
-ONLY = os.environ.get("KEEL_CELLS", "")  # a pattern: to look at a few
-STRIDE = 7  # one cell in so many where a sanitizer watches
+SHORT = 400  # milliseconds, for calls that must time out
+SHORT_OPEN = 1500  # if the handshake has the same limit
+ONLY = os.environ.get("KEEL_CELLS", "")  # a pattern that selects cells
+STRIDE = 7  # with a sanitizer, only one cell in so many is run
 
-# A child that stays is ended without waiting long: how long is not the matter here.
+# A child that keeps running is killed soon: the time limits are not tested here.
 CHILD_LIMITS = {"child_exit": 150, "child_term": 2000, "child_reap": 2000}
 
 
 class Runner:
-    """Plays cells with one process, many at a time."""
+    """Runs cells with one process, many at a time."""
 
     def __init__(self, caller):
         self.caller = caller
         self.lock = threading.Lock()
         self.count = 0
-        self.healthy = {}  # (wire, era): a server that behaves
+        self.healthy = {}  # (wire, era): a correct server
 
     def name(self):
         with self.lock:
@@ -47,7 +48,7 @@ class Runner:
 
     @staticmethod
     def chance(cell):
-        """An arbitrary number that is the same each time."""
+        """A pseudo-random number that is the same in each run."""
         return zlib.crc32(str(cell).encode())
 
     def close(self):
@@ -90,7 +91,7 @@ class Runner:
             target = {**target, "max_body": 1 << 20}
         opened = self.caller.open(name, target, **self.options(cell, cell.call == "open"))
         if cell.call == "open" or opened.kind == "closed" and cell.point == "before_written":
-            outcome = opened  # it was quicker than the end of the opening
+            outcome = opened  # it was faster than the end of the handshake
         elif opened.kind != "result":
             self.caller.drop(name)
             return f"could not be opened: {opened}"
@@ -106,7 +107,7 @@ class Runner:
             closed = self.caller.do("close", **{"as": name})
             wrong = wrong or (None if closed.kind == "result" else f"close: {closed}")
         self.caller.drop(name)
-        # To start another child takes long: one time in four will do.
+        # Starting another child is slow, so this is done in one of four cells.
         if wrong is None and not hang_cells.lives_on(cell) and (cell.wire != "stdio" or self.chance(cell) % 4 == 0):
             wrong = self.fresh(cell)
         return wrong
@@ -144,7 +145,7 @@ class HangTest(kp.DriveTest):
         with Caller() as caller, ThreadPoolExecutor(AT_ONCE) as pool:
             runner = Runner(caller)
             try:
-                # The first of everything: what it leaves for good (a thread of the resolver, say) is not a leak.
+                # The first use of everything: what it allocates permanently (such as a resolver thread) is not a leak.
                 for wire, era in {(c.wire, c.era) for c in cells}:
                     self.assertIsNone(runner.fresh(Cell(wire, era, "ping", "", "")))
                 before = caller.holds()
@@ -192,7 +193,7 @@ class HangTest(kp.DriveTest):
         self.of(hang_cells.garbage, "old_sse")
 
 
-class TheServers(kp.DriveTest):
+class ServerTest(kp.DriveTest):
     """Until their fault, the servers must be correct: otherwise these tests would prove nothing."""
 
     REQUESTS = {"tools/call": {"name": "echo", "arguments": {}}, "resources/read": {"uri": "test://a"},
@@ -222,7 +223,7 @@ class TheServers(kp.DriveTest):
             for era in ERAS:
                 with HostileServer(wire, Plan(era)) as server:
                     at = Address(server.target["url"])
-                    client = hc.Modern(at) if era == "modern" else hc.Session(at)
+                    client = Modern(at) if era == "modern" else Session(at)
                     for n, method in enumerate(self.methods(era)):
                         params = self.REQUESTS.get(method, {})
                         message = client.request(n, method, params) if era == "modern" else kp.request(n, method, params)
@@ -242,10 +243,10 @@ class Address:
 
     def connect(self, **options):
         host, port = self.host_header.split(":")
-        return hc.Connection((host, int(port)), **options)
+        return Connection((host, int(port)), **options)
 
 
-class TheTableItself(kp.DriveTest):
+class TableTest(kp.DriveTest):
     """A table that accepts everything proves nothing."""
 
     def cells(self):
@@ -259,7 +260,7 @@ class TheTableItself(kp.DriveTest):
         all_cells = list(self.cells())
         self.assertEqual(len(all_cells), len(set(all_cells)))
         open_ones = [c for c in all_cells if len(hang_cells.expected(c)) > 1]
-        self.assertLess(len(open_ones) * 20, len(all_cells) * 2, "too much is left open")
+        self.assertLess(len(open_ones) * 20, len(all_cells) * 2, "too many cells allow several outcomes")
         for cell in all_cells:
             if cell.point != "answer" and cell.point != "before_written":
                 self.assertNotIn("result", hang_cells.expected(cell), cell)

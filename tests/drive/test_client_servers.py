@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Our client and servers that others have written, over stdio and over HTTP where they offer both.
+"""Our client and servers of other authors, over stdio and over HTTP if they offer both.
 
-The versions are pinned in servers/package.json. Why each is there:
+The versions are pinned in servers/package.json. Why each one is tested:
 
-    @modelcontextprotocol/sdk      1.32.2: the official TypeScript SDK on which most servers stand. It knows the older revisions
+    @modelcontextprotocol/sdk      1.32.2: the official TypeScript SDK, which most servers use. It supports the older revisions
     @modelcontextprotocol/server   2.4.0: its next version, for both eras. servers/v1.mjs and v2.mjs have one of each feature
-    server-everything              the official server for trying out clients; the only one here with the transport of 2024-11-05
-    server-filesystem              the most used one; asks for roots by itself, after the handshake and when they change
-    server-memory                  keeps a file, so that what was done can be seen after its death
-    kubernetes-mcp-server          a Go program on the official Go SDK: 2026-07-28 over stdio, and over HTTP without sessions. Its
+    server-everything              the official server for testing clients; the only one here with the transport of 2024-11-05
+    server-filesystem              the most used one; requests roots itself, after the handshake and when they change
+    server-memory                  stores data in a file, which can be checked after the server was killed
+    kubernetes-mcp-server          a Go program with the official Go SDK: 2026-07-28 over stdio, and over HTTP without sessions. Its
                                    package starts it through Node.js, so that the server is a grandchild
 
-KEEL_BIN names the folder of test-caller. Without it build/release/bin is used.
+KEEL_BIN is the folder of test-caller (default: build/release/bin).
 """
 
 # ctest-labels: release_only
@@ -117,7 +117,7 @@ class Everything:
     def test_subscription(self):
         """SUB-06: updates of a resource are delivered"""
         self.subscribe(uris=[self.document])
-        self.tool("toggle-subscriber-updates")  # on
+        self.tool("toggle-subscriber-updates")  # turns updates on
         self.assertEqual(self.change()["uri"], self.document)
         self.assertEqual(self.caller.event("updated")["uri"], self.document)
         self.tool("toggle-subscriber-updates")
@@ -153,7 +153,7 @@ class EverythingStdio(Everything, ServerTest):
 
 
 class EverythingHttp(Everything, ServerTest):
-    loss, bounds = "timed_out", {"total": 3000}  # its events have ids: the stream is to be taken up again
+    loss, bounds = "timed_out", {"total": 3000}  # its events have ids, so the client tries to resume the stream
     mode, path = "streamableHttp", "/mcp"
 
     @classmethod
@@ -163,7 +163,7 @@ class EverythingHttp(Everything, ServerTest):
 
     @classmethod
     def started(cls):
-        # It would listen on every interface.
+        # It would listen on all interfaces.
         loopback = str(running.HERE / "loopback.mjs")
         return running.HttpProcess(cls.node, "--import", loopback, str(EverythingStdio.script), cls.mode)
 
@@ -262,7 +262,7 @@ class Kubernetes:
     hears_of_cancellation = True
 
     def setUp(self):
-        # It looks for its cluster when it starts, and goes on without one. Later it may find somebody at the address.
+        # It looks for its cluster at startup, and continues without one. Later there may be a listener at the address.
         self.cluster = running.Cluster()
         self.addCleanup(self.cluster.close)
         self.config = running.kubeconfig(self.enterContext(tempfile.TemporaryDirectory()), self.cluster.port)
@@ -353,7 +353,7 @@ class KubernetesHttp(Kubernetes, ServerTest):
 class KubernetesHttpStateless(KubernetesHttp):
     version = MODERN
     arguments = ("--stateless",)
-    hears_of_cancellation = False  # by the end of a request's stream: the Go SDK has that as an option, which it does not take
+    hears_of_cancellation = False  # cancelled by closing the stream of the request: an option of the Go SDK that it does not use
 
 
 if __name__ == "__main__":

@@ -84,15 +84,15 @@ class CommandLine(kp.DriveTest):
         self.assertEqual(run("demo", "--stdio", "--log-level", "error", data=data).stderr, b"")
         self.assertEqual(run("demo", "--stdio", "--log-level", "error", data=data).stdout.count(b"\n"), 2)
 
-    def test_no_log_without_problems(self):
+    def test_no_log_without_errors(self):
         """An ordinary conversation writes nothing to standard error."""
         with Server() as s:
             s.open()
             self.is_text(s.ask(call(1, "echo", {"text": "x"})), "x")
             s.send(call(2, "sleep", {"ms": HOUR}), kp.cancel(2))
             s.ping()
-            self.leaves(s)
-            self.assertEqual(s.said(), "")
+            self.ends_input(s)
+            self.assertEqual(s.stderr_text(), "")
 
     def test_j6_text_of_the_peer_is_escaped_in_the_log(self):
         """J6: control characters from a peer are escaped in the log."""

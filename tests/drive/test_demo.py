@@ -38,7 +38,7 @@ class Demo(kp.DriveTest):
         for version in REVISIONS:
             with self.subTest(version=version), Server() as s:
                 look(Client(s, version), REVISIONS.index(version))
-                self.leaves(s)
+                self.ends_input(s)
 
     def test_unsupported_content_is_sent_as_text(self):
         def look(client, age):
@@ -111,7 +111,7 @@ class Demo(kp.DriveTest):
                              {"com.example/demo-echo": {"methods": ["demo/echo"]}})
             read = client.result("resources/read", uri="demo://boat.png")
             self.assertEqual((read["ttlMs"], read["cacheScope"]), (3_600_000, "public"))
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_log_messages(self):
         """Legacy revisions set a level, the modern one sends it with each request."""
@@ -125,7 +125,7 @@ class Demo(kp.DriveTest):
                     client.result("tools/call", name="log", arguments={"level": level, "text": "x"}, _meta=wanted)
                 heard = [m["params"]["level"] for m in s.seen if m.get("method") == "notifications/message"]
                 self.assertEqual(heard, ["critical"])
-                self.leaves(s)
+                self.ends_input(s)
 
     def test_client_without_elicitation_and_sampling(self):
         def look(client, age):

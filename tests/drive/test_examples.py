@@ -1,4 +1,4 @@
-"""The example servers, driven over stdio: each does what its comment says."""
+"""The example servers over stdio: each does what its comment says."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def ask(number, method, **params):
 
 
 class Program:
-    """An example, as a process with two pipes. Leaving the with statement ends its input and expects status 0."""
+    """An example as a process with two pipes. Leaving the with statement ends its input and expects status 0."""
 
     def __init__(self, name, **environment):
         self.name = name
@@ -59,13 +59,13 @@ class Program:
     def next(self):
         line = self.process.stdout.readline()
         if not line:
-            raise AssertionError(f"{self.name} ended early; heard {self.heard}")
+            raise AssertionError(f"{self.name} ended early; received {self.heard}")
         self.heard.append(json.loads(line))
         self.check.received(self.heard[-1])
         return self.heard[-1]
 
     def ask(self, request):
-        """Reads on to the answer."""
+        """Reads until the answer."""
         self.send(request)
         while "method" in (message := self.next()) or message["id"] != request["id"]:
             pass
@@ -73,7 +73,7 @@ class Program:
 
 
 def converse(name, *requests):
-    """Sends each request after the answer to the one before it. Returns everything that came back, in order."""
+    """Sends each request after the answer to the previous one. Returns all received messages in order."""
     with Program(name) as program:
         for request in requests:
             program.ask(request)
@@ -90,7 +90,7 @@ class Examples(unittest.TestCase):
         self.assertEqual([p["params"]["progress"] for p in progress], [1, 2, 3])
         self.assertEqual(answer["result"]["structuredContent"], {"counted": 3, "said": "lift-off"})
 
-    def test_runtime_tools_come_and_go(self):
+    def test_tools_are_added_and_removed_at_runtime(self):
         learned, greeting, forgotten, gone = converse(
             "example-runtime_tools",
             call(1, "learn", {"name": "greeting", "text": "good morning"}),
@@ -102,7 +102,7 @@ class Examples(unittest.TestCase):
         self.assertEqual(forgotten["result"]["content"][0]["text"], "forgotten")
         self.assertEqual(gone["error"]["code"], -32602)
 
-    def test_a_tool_that_cannot_be_is_named_with_its_field(self):
+    def test_an_invalid_tool_is_refused_with_its_field(self):
         [answer] = converse("example-runtime_tools", call(1, "learn", {"name": "no spaces", "text": ""}))
         self.assertTrue(answer["result"]["isError"])
         self.assertIn('tool "no spaces": name:', answer["result"]["content"][0]["text"])
@@ -188,7 +188,7 @@ class Examples(unittest.TestCase):
             call(8, "exchange", {"amount": 3, "currency": "ZZZ"}),
             call(9, "exchange", {"amount": 3, "currency": "usd"}))
         tools = {tool["name"]: tool for tool in listed["result"]["tools"]}
-        self.assertEqual(list(tools), ["plan", "postcard", "population", "exchange"])
+        self.assertEqual(list(tools), ["plan", "postcard", "population", "count", "exchange"])
         self.assertEqual(tools["plan"]["title"], "Plan a route")
         self.assertEqual(tools["plan"]["annotations"],
                          {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False})
@@ -199,6 +199,7 @@ class Examples(unittest.TestCase):
                          {"length": 100, "legs": [{"to": "stop 1", "length": 50}, {"to": "Bergen", "length": 50}]})
         self.assertTrue(wrong["result"]["isError"])
         self.assertIn("arguments.to: expected at least 1 character", wrong["result"]["content"][0]["text"])
+        self.assertIn("\narguments.units: expected one of", wrong["result"]["content"][0]["text"])
         self.assertEqual([block["type"] for block in card["result"]["content"]],
                          ["text", "image", "resource_link", "resource"])
         self.assertEqual(card["result"]["content"][0]["annotations"], {"audience": ["user"], "priority": 0.8})
@@ -209,7 +210,7 @@ class Examples(unittest.TestCase):
         self.assertTrue(short["result"]["isError"])
         self.assertIn("arguments.currency", short["result"]["content"][0]["text"])
 
-    def test_errors_reach_whoever_can_do_something_about_them(self):
+    def test_errors_reach_the_model_or_the_client(self):
         with Program("example-errors") as program:
             few = program.ask(call(1, "read_row", {"row": 100}))
             wrong = program.ask(call(2, "read_row", {"row": -1}))
@@ -231,7 +232,7 @@ class Examples(unittest.TestCase):
         with Program("example-countdown") as program:
             few = program.ask(call(1, "count_primes", {"below": 100}))
             program.send(call(2, "count_primes", {"below": 100_000_000}, progressToken="p"))
-            self.assertEqual(program.next()["method"], "notifications/progress")  # it runs
+            self.assertEqual(program.next()["method"], "notifications/progress")  # it is running
             program.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}})
             program.ask(ask(3, "tools/list"))
         self.assertEqual(few["result"]["content"][0]["text"], "25")
@@ -244,13 +245,13 @@ ANSWERS = {
     "guest": {"action": "accept", "content": {"name": "Ada"}},
     "sure": {"action": "accept", "content": {"yes": True}},
 }
-EVERYTHING = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
+ALL_CAPABILITIES = {"elicitation": {"form": {}, "url": {}}, "sampling": {}}
 CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 
 
 def capable_call(number, name, asked=None, answers=None):
-    """A call by a client that can be asked; with what was asked before and the answers to it."""
-    message = call(number, name, **{CAPABILITIES: EVERYTHING})
+    """A call by a client that supports elicitation, with the state and the answers of the previous round."""
+    message = call(number, name, **{CAPABILITIES: ALL_CAPABILITIES})
     if asked:
         message["params"]["requestState"] = asked["requestState"]
         message["params"]["inputResponses"] = {key: answers[key] for key in asked["inputRequests"] if key in answers}
@@ -258,10 +259,10 @@ def capable_call(number, name, asked=None, answers=None):
 
 
 class Asking(unittest.TestCase):
-    """docs/asking.md, as far as a client can see it."""
+    """The example of docs/asking.md, seen from a client."""
 
     def rounds(self, program, name, answers=None):
-        """Answers until there is a result; the result, and which questions came in each round."""
+        """Answers until there is a result; returns the result, and the questions of each round."""
         asked, keys = None, []
         for number in range(1, 20):
             result = program.ask(capable_call(number, name, asked, answers or ANSWERS))["result"]
@@ -269,14 +270,14 @@ class Asking(unittest.TestCase):
                 return result["content"][0]["text"], keys
             asked = result
             keys.append(sorted(asked["inputRequests"]))
-        self.fail("it never ends")
+        self.fail("the list never ends")
 
     def test_a_booking_in_three_rounds(self):
         with Program("example-asking") as program:
             text, keys = self.rounds(program, "book")
             self.assertEqual(text, "Reservation 1: Ada to Oslo, with a view")
             self.assertEqual(keys, [["trip"], ["guest", "room"], ["sure"]])
-            # The step in `once` happened once, although the handler ran four times.
+            # The step in `once` ran once, although the handler ran four times.
             self.assertEqual(self.rounds(program, "book")[0], "Reservation 2: Ada to Oslo, with a view")
 
     def test_declined_and_cancelled(self):
@@ -284,7 +285,7 @@ class Asking(unittest.TestCase):
             self.assertEqual(self.rounds(program, "book", {"trip": {"action": "decline"}})[0], "Then not.")
             self.assertEqual(self.rounds(program, "book", {"trip": {"action": "cancel"}})[0], "Maybe later.")
 
-    def test_what_was_not_answered_is_asked_again(self):
+    def test_missing_answers_are_requested_again(self):
         with Program("example-asking") as program:
             first = program.ask(capable_call(1, "book"))["result"]
             second = program.ask(capable_call(2, "book", first, ANSWERS))["result"]
@@ -294,7 +295,7 @@ class Asking(unittest.TestCase):
             fourth = program.ask(capable_call(4, "book", third, ANSWERS))["result"]
             self.assertEqual(sorted(fourth["inputRequests"]), ["sure"])
 
-    def test_an_answer_that_does_not_fit_is_refused_by_its_path(self):
+    def test_an_invalid_answer_is_refused_with_its_path(self):
         with Program("example-asking") as program:
             asked = program.ask(capable_call(1, "book"))["result"]
             wrong = {"trip": {"action": "accept", "content": {"city": "Oslo", "days": 31}}}
@@ -302,7 +303,7 @@ class Asking(unittest.TestCase):
             self.assertEqual(error["code"], -32602)
             self.assertIn("trip.content.days", error["message"])
 
-    def test_another_process_with_the_same_key_goes_on(self):
+    def test_another_process_with_the_same_key_continues(self):
         one, two = "1" * 64, "2" * 64
         with Program("example-asking", BOOKING_KEY=one) as program:
             asked = program.ask(capable_call(1, "book"))["result"]
@@ -313,7 +314,7 @@ class Asking(unittest.TestCase):
             error = stranger.ask(capable_call(1, "book", asked, ANSWERS))["error"]
             self.assertEqual((error["code"], error["message"]),
                              (-32602, "requestState is not valid for this request"))
-            # And nothing else can be done with a state than what it was made for.
+            # A state cannot be used for another request.
             error = stranger.ask(capable_call(2, "pay", again, ANSWERS))["error"]
             self.assertEqual(error["code"], -32602)
 
@@ -328,7 +329,7 @@ class Asking(unittest.TestCase):
             said = {"describe": {"role": "assistant", "model": "m", "content": {"type": "text", "text": "Cold."}}}
             self.assertEqual(self.rounds(program, "describe", said)[0], "Cold.")
 
-    def test_a_client_that_cannot_be_asked(self):
+    def test_a_client_without_elicitation(self):
         with Program("example-asking") as program:
             error = program.ask(call(1, "book"))["error"]
             self.assertEqual(error["code"], -32021)
@@ -351,7 +352,7 @@ class Asking(unittest.TestCase):
                 program.send({"jsonrpc": "2.0", "id": message["id"], "result": ANSWERS[asked[-1]]})
             self.assertEqual(asked, ["trip", "room", "guest", "sure"])
             self.assertEqual(message["result"]["content"][0]["text"], "Reservation 1: Ada to Oslo, with a view")
-            # A page is not known in this revision.
+            # This revision has no pages.
             error = program.ask({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "pay"}})["error"]
             self.assertEqual((error["code"], error["message"]), (-32600, "the client does not support URL elicitation"))
 

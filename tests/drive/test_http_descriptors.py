@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The HTTP server at the end of its descriptors. Against a real process over real sockets.
+"""The HTTP server without free descriptors.
 
-Alone in this file: the undefined-behaviour sanitizer looks at memory through pipes of its own, and takes every object for a
-broken one when it can open none.
+Alone in this file: the undefined-behavior sanitizer reads memory through its own pipes, and reports every object as invalid
+if it cannot open them.
 """
 
 # ctest-labels: release_only
@@ -10,9 +10,9 @@ broken one when it can open none.
 import contextlib
 import resource
 
-import http_client as hc
 import keel_process as kp
 from http_client import Modern, Session
+from http_connection import Broken
 from keel_process import call
 from test_http_faults import FaultTest
 from test_http_load import with_threads
@@ -36,7 +36,7 @@ class Descriptors(FaultTest):
                     c.send(m.request_bytes(m.call(1, "echo", {"text": "x"})))
                     try:
                         r = c.response()
-                    except hc.Broken:  # reset: there was not even a descriptor to tell it with
+                    except Broken:  # reset: no descriptor was free to answer
                         refused += 1
                         continue
                     self.assertIn(r.status, (200, 503))
@@ -47,7 +47,7 @@ class Descriptors(FaultTest):
                         refused += 1
                         self.assertFalse(r.keeps_open)
                         c.close()
-                    self.assertLess(len(there), 60, "there was no end of descriptors")
+                    self.assertLess(len(there), 60, "descriptors did not run out")
                 self.assertGreater(len(there), 10)
                 for i, c in enumerate(there):
                     self.assertEqual(m.text(m.call(i, "echo", {"text": f"{i}"}), on=c), f"{i}")
@@ -55,7 +55,7 @@ class Descriptors(FaultTest):
                     self.is_text(e.answer(i), f"{i}")
                     e.done()
                 self.others_are_served(5, on=here)
-                # One goes, one comes.
+                # One connection is closed, another one is accepted.
                 there.pop().close()
                 self.until_served(m)
                 for c in there:
@@ -66,14 +66,14 @@ class Descriptors(FaultTest):
             self.others_are_served(20)
 
     def until_served(self, m):
-        """Nobody tells when a descriptor has become free."""
+        """Polls, because a free descriptor is not announced."""
         def served():
             with self.server.connect() as c:
                 c.send(m.request_bytes(m.call(1, "echo", {"text": "x"})))
-                with contextlib.suppress(hc.Broken):
+                with contextlib.suppress(Broken):
                     return c.response().status == 200
             return False
-        kp.until(served, "a newcomer to be served")
+        kp.until(served, "a new client to be served")
 
 
 if __name__ == "__main__":

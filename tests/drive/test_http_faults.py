@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Clients that break in every way an HTTP client can: slow, killed, gone in the wrong moment, hostile, too many. The others are
-served and nothing of them is left. Against real processes over real sockets."""
+"""Clients that fail in every way: slow, killed, disconnected at the wrong time, malicious, too many. Other clients are
+served, and nothing leaks."""
 
 # ctest-labels: threads
 # ctest-timeout: 900
@@ -15,16 +15,17 @@ import threading
 
 import http_client as hc
 import keel_process as kp
-from http_client import HttpServer, Modern, Session
+from http_client import Modern, Session
+from http_process import Control, HttpServer
 from keel_process import MIB, call, initialize, request
 from test_http_load import SEED, LoadTest, fewer, with_threads
 
-LONG = 600_000  # milliseconds: no test takes so long
+LONG = 600_000  # milliseconds, longer than any test
 
 
 class FaultTest(LoadTest):
     def others_are_served(self, count=20, on=None):
-        """In both eras; sessions are opened and ended."""
+        """Checks that new clients of both eras are served; sessions are opened and ended."""
         m = Modern(self.server)
         for i in range(count):
             self.assertEqual(m.text(m.call(i, "echo", {"text": f"new {i}"}), on=on), f"new {i}")
@@ -34,12 +35,12 @@ class FaultTest(LoadTest):
             self.assertEqual(s.delete(on=on), 200)
 
 
-# ---- slow ----
+# ---- slow clients ----
 
 
 class Slow(FaultTest):
     def requests(self):
-        """Of both eras: (client, id, bytes, where the body begins)."""
+        """Requests of both eras: (client, id, bytes, offset of the body)."""
         m, s, first = Modern(self.server), Session(self.server), Session(self.server, opened=False)
         for client, ident, data in ((m, 1, m.request_bytes(m.call(1, "echo", {"text": "x" * 100}))),
                                     (s, None, s.request_bytes(call(2, "echo", {"text": "x" * 100}))),
@@ -47,7 +48,7 @@ class Slow(FaultTest):
             yield client, ident, data, data.index(b"\r\n\r\n") + 4
 
     def begin(self, count):
-        """So many requests that were begun: half of them in their head, half in their body. (client, connection, rest)"""
+        """Starts `count` requests: half of them stop in their head, half in their body. Returns (client, connection, rest)."""
         chance = random.Random(SEED)
         kinds = list(self.requests())
         there = []
@@ -66,7 +67,7 @@ class Slow(FaultTest):
             slow = self.begin(fewer(600))
             self.others_are_served()
             for _, c, _, _ in slow:
-                self.assertTrue(c.silent(), "it was not waited for")
+                self.assertTrue(c.silent(), "it was not awaited")
             for at, (client, c, rest, _) in enumerate(slow):
                 if at % 3 == 0:
                     c.close()
@@ -98,7 +99,7 @@ class Slow(FaultTest):
                 self.is_back({**before, "sessions": before["sessions"] + 2})  # those that begin() has opened
             self.others_are_served(1)
 
-    def test_j4_dribblers(self):
+    def test_j4_single_bytes(self):
         """J4: single bytes do not extend the timeout of a head or a body, sized or chunked."""
         with self.serving(threads=2, head_time=500, body_time=500, max_head=4 * MIB, max_headers=100_000):
             m = Modern(self.server)
@@ -118,23 +119,23 @@ class Slow(FaultTest):
                 c.send(begun)
                 there[c.socket.fileno()] = [c, rest]
                 poller.register(c.socket, select.POLLIN)
-            deadline = kp.Deadline("the dribblers to be answered")
+            deadline = kp.Deadline("the slow clients to be answered")
             while there:
                 deadline.left()
-                # Whoever is not answered yet sends one byte more, a hundred times a second.
+                # Each client without an answer sends one more byte, a hundred times a second.
                 for fd, _ in poller.poll(10):
                     c, _ = there.pop(fd)
                     poller.unregister(fd)
                     self.assertEqual(c.response().status, 408)
                     c.close()
                 for one in there.values():
-                    with contextlib.suppress(ConnectionResetError, BrokenPipeError):  # answered in this moment
+                    with contextlib.suppress(ConnectionResetError, BrokenPipeError):  # answered at this moment
                         one[0].send(one[1][:1])
                     one[1] = one[1][1:]
             self.others_are_served(3)
 
 
-# ---- killed ----
+# ---- killed clients ----
 
 VICTIM = """
 import socket, sys
@@ -153,7 +154,7 @@ for s in there:
 
 class Killed(FaultTest):
     def victim(self, requests):
-        """A process that sends these, each on a connection of its own, and reads until it is killed."""
+        """A process that sends these requests, each on its own connection, and reads until it is killed."""
         p = subprocess.Popen([sys.executable, "-c", VICTIM, self.server.host, str(self.server.port)],
                              stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.addCleanup(p.wait)
@@ -200,19 +201,19 @@ class Killed(FaultTest):
                 self.control.release(key, "nobody hears this")
                 self.assertFalse(self.control.wait(key, "finished")["cancelled"])
             self.is_back(before)
-            # The sessions have outlived their clients.
+            # The sessions still exist after their clients were killed.
             for s in sessions:
                 self.assertEqual(s.text(call(1, "echo", {"text": "still there"})), "still there")
 
 
-# ---- the wrong moment ----
+# ---- disconnects at the wrong time ----
 
 
-class Crossing(FaultTest):
-    """The client goes while its request is on the way to its session, which lives on another loop."""
+class DisconnectBeforeDelivery(FaultTest):
+    """The client disconnects while its request is passed to its session on another loop."""
 
     @with_threads(1, 2)
-    def test_h5_h6_h12_gone_on_the_way(self, threads):
+    def test_h5_h6_h12_disconnect_before_delivery(self, threads):
         """H5 H6 H12: thousands of clients of a few sessions send one request and disconnect; the sessions still answer."""
         chance = random.Random(SEED)
         with self.serving(threads=threads, keep_alive=200, ended_stream=100):
@@ -237,14 +238,14 @@ class Crossing(FaultTest):
                             c.reset()
                         elif chance.random() < 0.5:
                             c.half_close()
-                self.control.use("add_tool", name=f"tool-{lap}")  # something to be said on what is left of the streams
+                self.control.use("add_tool", name=f"tool-{lap}")  # messages for the remaining streams
                 if lap % 4 == 3:
                     gone = sessions.pop(0)
                     self.assertEqual(gone.delete(), 200)
                     sessions.append(Session(self.server))
                 for s in sessions:
                     self.assertEqual(s.text(call("witness", "echo", {"text": f"{lap}"})), f"{lap}")
-                # Calls that came too late for one release are released by a later one.
+                # Calls that arrived too late for one release are released by a later one.
                 self.control.release(f"{lap}")
             for s in sessions:
                 self.assertEqual(s.delete(), 200)
@@ -285,7 +286,7 @@ class Crossing(FaultTest):
                 def come_and_go(seed):
                     chance = random.Random(seed)
                     m = Modern(self.server)
-                    with contextlib.suppress(OSError, AssertionError):  # it is being stopped: anything may be refused
+                    with contextlib.suppress(OSError, AssertionError):  # it is stopping: any request may be refused
                         s = Session(self.server)
                         while not stop.is_set():
                             with self.server.connect() as c:
@@ -319,11 +320,11 @@ class Crossing(FaultTest):
                         w.join()
 
 
-# ---- chaos ----
+# ---- misbehaving sessions ----
 
 
 class Rogue:
-    """A session in which everything goes wrong. What is answered to it is nobody's concern."""
+    """A session with every kind of error. Its answers are not checked."""
 
     def __init__(self, server, seed):
         self.server = server
@@ -339,7 +340,7 @@ class Rogue:
     def send(self, data, read=None, reset=True, **how):
         c = self.server.connect(**how)
         try:
-            c.send_what_fits(data)
+            c.send_until_blocked(data)
             if read:
                 c.socket.setblocking(True)
                 c.socket.settimeout(kp.SECONDS_TO_HANG)
@@ -391,12 +392,12 @@ class Rogue:
     def close(self):
         for c in self.left_open:
             c.reset()
-        self.session.delete()  # its calls wait for answers that nobody gives
+        self.session.delete()  # its calls wait for answers that never arrive
 
 
 class Chaos(FaultTest):
     @with_threads(1, 2)
-    def test_h5_j2_chaos_in_one_session(self, threads):
+    def test_h5_j2_misbehaving_sessions(self, threads):
         """H5 J2: two misbehaving sessions do not affect the answers, progress, questions and events of a third one."""
         with self.serving(threads=threads, keep_alive=500, ended_stream=100, session_idle=LONG):
             before = self.holds()
@@ -438,7 +439,7 @@ class Chaos(FaultTest):
             general.close()
             self.control.release("rogue")
             self.is_back({name: before[name] for name in ("calls", "streams", "descriptors")})
-            # Handlers that were abandoned keep what on_start has made, and in it these keys keep their calls.
+            # Abandoned handlers keep the objects of on_start, and these keys keep their calls.
             for each in (key, "good", "rogue"):
                 self.control.use("forget", key=each)
             self.others_are_served(3)
@@ -500,8 +501,8 @@ class Chaos(FaultTest):
                 except BaseException as e:
                     problems.append((what.__name__, e))
 
-            self.spare = [self.enterContext(hc.Control(self.server)) for _ in range(6)]
-            # Those that wait for a change are served by those that go on until the others are done.
+            self.spare = [self.enterContext(Control(self.server)) for _ in range(6)]
+            # Calls that wait for a change are served by threads that continue until the others are done.
             lasting = [threading.Thread(target=run, args=(n, change, -1)) for n in range(2)]
             bounded = [threading.Thread(target=run, args=(n, what, laps))
                        for n, what in enumerate((look, look, listen, subscribe), start=2)]
@@ -518,7 +519,7 @@ class Chaos(FaultTest):
             self.is_back(before)
             self.others_are_served(3)
 
-    def test_j6_a_flood_of_nonsense_is_not_logged(self):
+    def test_j6_log_of_invalid_requests_is_limited(self):
         """J6: the text of thousands of invalid requests is escaped and rate-limited in the log."""
         with self.serving(threads=2):
             m, s = Modern(self.server), Session(self.server)
@@ -538,7 +539,7 @@ class Chaos(FaultTest):
                             c.close()
                             c = self.enterContext(self.server.connect())
             self.others_are_served(1)
-            log = self.server.said()
+            log = self.server.stderr_text()
             self.assertLess(len(log), 64 * 1024)
             self.assertNotRegex(log, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
             self.assertNotRegex(log, r"(?m)^error: all is lost")

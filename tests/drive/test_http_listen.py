@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""`subscriptions/listen` of 2026-07-28 over HTTP: what comes on such a stream, in which order, to whom, and how it ends. Against a
-real process over real sockets."""
+"""`subscriptions/listen` of 2026-07-28 over HTTP: which notifications a stream gets, in which order, and how it ends."""
 
 # ctest-timeout: 900
 
@@ -8,7 +7,7 @@ import signal
 import socket
 
 import keel_process as kp
-from http_client import HttpTest
+from http_test import HttpTest
 from keel_process import MIB
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -25,7 +24,7 @@ class ListenTest(HttpTest):
         self.m = self.modern()
 
     def open(self, ident=1, **filter_and_options):
-        """Posts a listen; nothing of it has been read."""
+        """Posts a listen; nothing of its response has been read."""
         how = {n: v for n, v in filter_and_options.items() if n == "receive_buffer"}
         wanted = {n: v for n, v in filter_and_options.items() if n not in how}
         return self.enterContext(self.m.post(self.m.listen(ident, **wanted), **how))
@@ -67,10 +66,10 @@ class ListenTest(HttpTest):
         return self.server.metrics()["keel_http_streams"]
 
     def no_streams(self):
-        kp.until(lambda: self.streams() == 0, "the last stream to be forgotten")
+        kp.until(lambda: self.streams() == 0, "the last stream to be removed")
 
     def pipelined(self, messages):
-        """Posts them all on one connection, in portions; each must be answered. The publisher that never waits."""
+        """Posts all of them on one connection, in batches without waiting; each must be answered."""
         with self.server.connect() as c:
             for at in range(0, len(messages), 200):
                 some = messages[at:at + 200]
@@ -96,7 +95,7 @@ class Streams(ListenTest):
                 e.close()
         self.no_streams()
 
-    def test_sub_04_only_what_is_honoured(self):
+    def test_sub_04_supported_notifications(self):
         """SUB-04: the acknowledgement lists the requested notifications that the server supports."""
         both = ["subject://one", "subject://two"]
         for wanted, honoured in (
@@ -124,7 +123,7 @@ class Streams(ListenTest):
         self.no_streams()
         self.still_serves()
 
-    def test_sub_02_only_what_was_asked_for(self):
+    def test_sub_02_requested_notifications_only(self):
         """SUB-02: notifications that were not requested are not sent."""
         tools = self.listens("tools", toolsListChanged=True)
         one = self.listens("one", resourceSubscriptions=["subject://one"])
@@ -162,7 +161,7 @@ class Streams(ListenTest):
             e.close()
         self.no_streams()
 
-    def test_http_14_nothing_of_calls(self):
+    def test_http_14_no_messages_of_calls(self):
         """HTTP-14: progress and log messages are never sent on a listen stream."""
         e = self.listens(1, toolsListChanged=True)
         for _ in range(3):
@@ -175,7 +174,7 @@ class Streams(ListenTest):
 
     def test_i8_published_while_the_acknowledgement_is_stalled(self):
         """I8 SUB-01: changes while the acknowledgement cannot be written are sent after it, and nothing is lost."""
-        uris = [f"subject://{n}/" + "x" * 3500 for n in range(1000)]  # an acknowledgement of megabytes
+        uris = [f"subject://{n}/" + "x" * 3500 for n in range(1000)]  # an acknowledgement of several megabytes
         e = self.open("slow", toolsListChanged=True, resourceSubscriptions=uris, receive_buffer=4096)
         kp.until(lambda: self.streams() == 1, "the stream to open")
         touched = [uris[n] for n in (0, 1, 500, 999)]
@@ -184,7 +183,7 @@ class Streams(ListenTest):
                 self.touch(uri)
             self.add_tool()
         self.assertEqual(e.seen, [])
-        e.connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MIB)  # it reads again, and quickly
+        e.connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MIB)  # it reads again
         self.is_acknowledgement(e.message(), "slow")
         missing = {*touched, TOOLS}
         while missing:
@@ -211,7 +210,7 @@ class Streams(ListenTest):
         if not kp.is_sanitized():
             self.assertLess(self.server.memory(), before + 16 * MIB)
         slow.connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MIB)
-        # It reads again: an event for each thing that has changed, or, if it was too far behind, the end with its result.
+        # It reads again: one event for each change, or, if it was too far behind, the end with its result.
         self.is_acknowledgement(slow.message(), "slow")
         missing, count = {*uris, TOOLS}, 0
         while missing:
@@ -224,7 +223,7 @@ class Streams(ListenTest):
             self.is_tagged(m, "slow")
             missing.discard(m["params"].get("uri", m["method"]))
             count += 1
-        self.assertLess(count, 10 * len(uris), "nothing was merged")
+        self.assertLess(count, 10 * len(uris), "nothing was coalesced")
 
     def test_i12_many_slow_listeners(self):
         """I12 J2: a hundred listeners that do not read delay no other client."""
@@ -255,7 +254,7 @@ class Streams(ListenTest):
 
 
 class Endings(ListenTest):
-    def test_i9_i11_the_client_leaves(self):
+    def test_i9_i11_the_client_disconnects(self):
         """I9 I11 HTTP-11: the client closes the stream, or its connection breaks: nothing more is sent, and nothing of it is kept."""
         self.still_serves()
         before = self.control.census()
@@ -272,7 +271,7 @@ class Endings(ListenTest):
                     if way == "half_close":
                         self.assertNotIn(b"jsonrpc", e.connection.ends())
                         e.close()
-        kp.until(lambda: self.control.census()["descriptors"] <= before["descriptors"], "the connections to be forgotten")
+        kp.until(lambda: self.control.census()["descriptors"] <= before["descriptors"], "the connections to be removed")
         self.nothing_runs()
 
     def test_i9_before_the_acknowledgement(self):
@@ -287,7 +286,7 @@ class Endings(ListenTest):
         self.touch(uris[0])
         self.still_serves()
 
-    def test_j3_many_come_and_go(self):
+    def test_j3_many_closed_listens(self):
         """J3 I9: a thousand closed listens leave nothing behind."""
         def rounds(n):
             for i in range(n):
@@ -301,7 +300,7 @@ class Endings(ListenTest):
         rounds(300)
         before = self.control.census()
         rounds(1000)
-        kp.until(lambda: self.control.census()["descriptors"] <= before["descriptors"], "the connections to be forgotten")
+        kp.until(lambda: self.control.census()["descriptors"] <= before["descriptors"], "the connections to be removed")
         if not kp.is_sanitized():
             self.assertLess(self.control.census()["resident_bytes"], before["resident_bytes"] + 2 * MIB)
 
@@ -361,7 +360,7 @@ class StatelessServer(ListenTest):
         self.is_event(e.message(), 1, TOOLS)
 
 
-class FewStreams(ListenTest):
+class StreamLimit(ListenTest):
     settings = {"threads": 1, "max_streams": 3, "notification_interval": 1}
 
     def test_j4_i9_streams(self):
@@ -376,7 +375,7 @@ class FewStreams(ListenTest):
                     self.assertIn("error", body)
             self.assertEqual(self.m.text(self.m.call(1, "echo", {"text": "x"})), "x")  # JSON needs no stream
             getattr(held.pop(0).connection, way)()
-            kp.until(lambda: self.streams() == 2, "the stream to be forgotten")
+            kp.until(lambda: self.streams() == 2, "the stream to be removed")
             held.append(self.listens("new", toolsListChanged=True))
         self.add_tool()
         for e in held:
@@ -393,7 +392,7 @@ class FewStreams(ListenTest):
                 self.assertEqual(kp.text_of(e.answer(1)), "done")
 
 
-class FewSubscriptions(ListenTest):
+class SubscriptionLimit(ListenTest):
     settings = {"threads": 1, "max_subscriptions": 5, "notification_interval": 1}
 
     def test_j4_subscriptions(self):

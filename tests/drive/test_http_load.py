@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Many of everything over HTTP: connections that are dropped, sessions that come and go, streams that nobody reads. Nothing
-is left of them: memory and descriptors are where they were. Against real processes over real sockets."""
+"""Load over HTTP: dropped connections, many sessions, streams that are not read. Nothing leaks: memory and descriptors return
+to their previous level."""
 
 # ctest-labels: serial threads
 # ctest-timeout: 900
@@ -15,21 +15,24 @@ import struct
 
 import http_client as hc
 import keel_process as kp
-from http_client import Control, HttpServer, HttpTest, Modern, Session
+from http_client import Modern, Session
+from http_connection import Connection
+from http_process import Control, HttpServer
+from http_test import HttpTest
 from keel_process import MIB, call, initialize
 
 SEED = 20260728
-SLACK = 2 * MIB  # what the allocator may keep in other places after the same work
+SLACK = 2 * MIB  # growth that the allocator may cause by using other places
 NO_SESSION = "0" * 32
 
 
 def fewer(count):
-    """Of what takes time where each step is watched by a sanitizer."""
+    """Reduces a count under a sanitizer."""
     return count // 10 if kp.is_sanitized() else count
 
 
 def with_threads(*counts):
-    """Runs a test against a server with so many loops. It gets their number as its argument."""
+    """Runs a test against a server with each of these numbers of loops, which is passed as its argument."""
     def decorate(test):
         @functools.wraps(test)
         def run(self):
@@ -43,20 +46,20 @@ def with_threads(*counts):
 class LoadTest(HttpTest):
     def setUp(self):
         self.keys = 0
-        # For a thousand connections and more, here and, by inheritance, in the server.
+        # For more than a thousand connections, here and, inherited, in the server.
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
         self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
 
     @contextlib.contextmanager
     def serving(self, **settings):
-        """A server that has ended well when this is left."""
+        """A server that must have ended well when the with statement is left."""
         with HttpServer(settings=settings) as self.server, Control(self.server) as self.control:
             yield
             self.stops()
 
     def holds(self):
-        """What the server has at this moment, apart from memory. Asked over one connection: a further one would be counted too."""
+        """The resources of the server except memory, requested over one connection: another one would be counted too."""
         census = self.control.census()
         with hc.Client(self.server).bare("GET", {"Accept": "*/*"}, on=self.control.connection, path="/metrics") as e:
             rows = (row.split() for row in e.response.body().decode().splitlines() if row[:1] != "#" and "{" not in row)
@@ -65,7 +68,7 @@ class LoadTest(HttpTest):
                 "sessions": numbers["keel_http_sessions"], "streams": numbers["keel_http_streams"]}
 
     def is_back(self, before):
-        """Until the server has no more than it had."""
+        """Waits until the server holds no more than before."""
         now = {}
 
         def same():
@@ -73,7 +76,7 @@ class LoadTest(HttpTest):
             return all(now[name] <= before[name] for name in before)
 
         try:
-            kp.until(same, "everything to be let go")
+            kp.until(same, "all resources to be released")
         except kp.Hang as e:
             raise AssertionError(f"before {before}, now {now}") from e
 
@@ -87,12 +90,12 @@ class LoadTest(HttpTest):
 
 
 class Dropper:
-    """Connections that end at any point of what they do. The same ones for the same seed."""
+    """Connections that are dropped at random points. The same ones for the same seed."""
 
     OPEN_AT_ONCE = 60
 
     def __init__(self, server, echo, seed):
-        """`echo` is the name of a tool that gives back its argument `text`."""
+        """`echo` is the name of a tool that returns its argument `text`."""
         self.at = (server.host, server.port)
         self.chance = random.Random(seed)
         self.session = Session(server)
@@ -104,7 +107,7 @@ class Dropper:
                modern.request(4, "tools/list"), modern.request(5, "server/discover")]
         chunked = hc.head("POST", server.path, {**modern.headers_for(new[0]), "Transfer-Encoding": "chunked"})
         body = hc.text_bytes(new[0])
-        # Each is answered at once, so that it can be read from; the others are not.
+        # These are answered at once, so a client can read; the others are not.
         self.answered = [
             *(modern.request_bytes(m) for m in new),
             *(s.request_bytes(m) for m in old),
@@ -122,7 +125,7 @@ class Dropper:
         self.silent = []
 
     def add_calls(self, server, tool):
-        """Calls of a tool of test-subject: they stream, or wait for something that may never come."""
+        """Calls of a tool of test-subject: they stream, or wait for an event that may never happen."""
         modern, s = Modern(server), self.session
         for each in (call(5, "speak", {"n": 20}, {"progressToken": 5}), call(6, "big", {"bytes": 300_000}),
                      call(7, "fail", {"kind": "exception", "after": 2}, {"progressToken": 7})):
@@ -132,7 +135,7 @@ class Dropper:
                         s.request_bytes(call(9, tool, {"key": "old"}))]
 
     def drop(self, count):
-        """Opens so many and lets each go; several are there at the same time, in different states."""
+        """Opens and drops `count` connections; several exist at the same time, in different states."""
         chance = self.chance
         there = []
         while count or there:
@@ -154,7 +157,7 @@ class Dropper:
         return [s, data if whole else data[:chance.randrange(len(data))], whole and readable and chance.random() < 0.7]
 
     def _go_on(self, one):
-        """One more step. False when that was the last."""
+        """One more step. Returns False after the last one."""
         s, rest, reads = one
         chance = self.chance
         try:
@@ -168,7 +171,7 @@ class Dropper:
                 s.recv(chance.choice((1, 100, 1 << 16)))
                 return True
         except (ConnectionResetError, BrokenPipeError):
-            pass  # it was refused in the middle, and does not want the rest
+            pass  # it was refused in the middle, and does not read the rest
         ending = chance.randrange(3)
         with contextlib.suppress(OSError):  # it may be closed already
             if ending == 0:
@@ -188,15 +191,15 @@ class Drops(LoadTest):
             idle = None
             memory = None
             for half in range(2):
-                dropper = Dropper(self.server, "echo", SEED)  # twice the same
+                dropper = Dropper(self.server, "echo", SEED)  # the same work twice
                 dropper.add_calls(self.server, "park")
                 for part in range(10):
                     dropper.drop(fewer(500))
                     text = f"{half}.{part}"
                     self.assertEqual(neighbour.text(neighbour.call(text, "echo", {"text": text})), text)
-                self.control.release("old")  # H6: they wait still, whoever has left
+                self.control.release("old")  # H6: they still wait, although their clients have disconnected
                 self.control.use("forget", key="old")
-                # Sessions that nobody knows expire by themselves.
+                # Sessions that are not used expire.
                 kp.until(lambda: self.holds()["sessions"] == 0, "the sessions to expire")
                 if half == 0:
                     idle, memory = self.settled(), self.server.memory()
@@ -205,32 +208,32 @@ class Drops(LoadTest):
             self.still_serves()
 
     def settled(self):
-        """What is held when nobody is there but us: one call, and the connections that ask."""
+        """The resources without clients: one call, and the connections of the driver."""
         kp.until(lambda: (now := self.holds())["calls"] == 1 and now["streams"] == 0, "the calls and streams to end")
-        # Our own connection for numbers comes and goes.
+        # The connection of the driver for metrics opens and closes.
         self.assertLessEqual(self.server.sockets(), 4)
         return self.holds()
 
-    def test_e14_j3_the_demo_is_dropped_too(self):
+    def test_e14_j3_demo_with_dropped_connections(self):
         """E14 J3: with default settings, a server still serves and exits normally after thousands of dropped connections."""
         with HttpServer("--threads", "2", command=("keel", "demo")) as server:
             dropper = Dropper(server, "echo", SEED + 1)
-            # The end of what a client sends does not end a stream in a session; it would be noticed by the next keep-alive.
+            # A half-close does not end a stream in a session; the next keep-alive would detect a disconnect.
             dropper.answered = [data for data in dropper.answered if not data.startswith(b"GET /mcp")]
             sockets = server.sockets()
             dropper.drop(fewer(2000))
-            kp.until(lambda: server.sockets() <= sockets, "the connections to be let go")
+            kp.until(lambda: server.sockets() <= sockets, "the connections to be closed")
             m = Modern(server)
             self.assertEqual(m.text(m.call(1, "echo", {"text": "as ever"})), "as ever")
             self.assertEqual(dropper.session.text(call(1, "echo", {"text": "too"})), "too")
-            self.assertNotIn("error: ", server.said())
+            self.assertNotIn("error: ", server.stderr_text())
             self.stops(server)
 
-    def test_e14_nothing_is_said_about_it(self):
+    def test_e14_nothing_is_logged(self):
         """E14: clients that disconnect in the middle of a request: nothing is created, nothing is logged."""
         with self.serving(threads=2):
             before = self.holds()
-            said = self.server.said()
+            said = self.server.stderr_text()
             modern, first = Modern(self.server), Session(self.server, opened=False)
             for data in (modern.request_bytes(modern.call(1, "echo", {"text": "x"})), first.request_bytes(initialize(0))):
                 for cut in range(1, len(data)):
@@ -239,7 +242,7 @@ class Drops(LoadTest):
                         if cut % 2:
                             c.reset()
             self.is_back(before)
-            self.assertEqual(self.server.said(), said)
+            self.assertEqual(self.server.stderr_text(), said)
             self.still_serves()
 
 
@@ -250,7 +253,7 @@ class ManySessions(LoadTest):
     LOT = 100  # in one write
 
     def rounds(self, connections, count):
-        """Creates and deletes so many sessions: lots of them, pipelined. Gives the last ids."""
+        """Creates and deletes `count` sessions in pipelined batches. Returns the last ids."""
         first = Session(self.server, opened=False).request_bytes(initialize(0))
         ids = []
         for lot in range(count // self.LOT):
@@ -259,14 +262,14 @@ class ManySessions(LoadTest):
             c.send(first * self.LOT)
             ids = re.findall(rb"\r\nmcp-session-id: *([^\r]+)\r\n", self.answers(c, self.LOT), re.IGNORECASE)
             self.assertEqual(len(ids), self.LOT)
-            # Ended from another connection, so also from another loop.
+            # Deleted on another connection, so also on another loop.
             fields = {"Host": self.server.host_header}
             other.send(b"".join(hc.head("DELETE", self.server.path, {**fields, "Mcp-Session-Id": i.decode()}) for i in ids))
             self.answers(other, self.LOT)
         return [i.decode() for i in ids]
 
     def answers(self, c, count):
-        """So many answers of status 200, as bytes."""
+        """Reads `count` responses with status 200, as bytes."""
         while True:
             text = bytes(c.rest)
             if text.count(b"HTTP/1.1 ") >= count and self.is_whole(text):
@@ -278,7 +281,7 @@ class ManySessions(LoadTest):
 
     @staticmethod
     def is_whole(text):
-        """Whether the last answer has all of its body."""
+        """Whether the last response has its whole body."""
         head, end, body = text[text.rindex(b"HTTP/1.1 "):].partition(b"\r\n\r\n")
         size = re.search(rb"content-length: *(\d+)", head, re.IGNORECASE)
         return bool(end) and size is not None and len(body) == int(size[1])
@@ -289,7 +292,7 @@ class ManySessions(LoadTest):
         with self.serving(threads=threads), contextlib.ExitStack() as open_:
             connections = [open_.enter_context(self.server.connect()) for _ in range(4)]
             count = fewer(100_000 if threads == 1 else 20_000)
-            gone = self.rounds(connections, count // 5)  # what is reused is there now
+            gone = self.rounds(connections, count // 5)  # reused memory is allocated now
             before, memory = self.holds(), self.server.memory()
             gone += self.rounds(connections, count - count // 5)
             self.is_back(before)
@@ -302,7 +305,7 @@ class ManySessions(LoadTest):
                 self.refused(s.post(call(1, "echo", {"text": "x"}), on=connections[0]), 404)
             self.still_serves()
 
-    def test_j4_j3_as_many_as_there_may_be(self):
+    def test_j4_j3_session_limit(self):
         """J4 J3: sessions beyond the limit are answered 503 and leave nothing behind; later there is room again."""
         with self.serving(threads=2, max_sessions=100), contextlib.ExitStack() as open_:
             connections = [open_.enter_context(self.server.connect()) for _ in range(2)]
@@ -314,6 +317,8 @@ class ManySessions(LoadTest):
                     if e.status == 200:
                         e.answer(i)
                         s.id, s.agreed = e.headers[hc.SESSION_HEADER], "2025-11-25"
+                        # Sessions whose client does not return make room for new ones.
+                        s.text(call(i, "echo", {"text": "used"}), on=connections[i % 2])
                         there.append(s)
                     else:
                         self.assertNotIn(hc.SESSION_HEADER, e.headers)
@@ -363,11 +368,11 @@ class ManyCalls(LoadTest):
 # ---- streams ----
 
 
-class Deaf(hc.Connection):
-    """A connection of which the system takes little: what its client does not read stays in the server.
+class SlowConnection(Connection):
+    """A connection with small buffers: data that its client does not read stays in the server.
 
-    Both numbers are told to the server's system when the connection is made. Its send buffer grows with the size of segments; with
-    those of loopback it would hold megabytes.
+    Both values are sent to the server's system when the connection is opened. Its send buffer grows with the segment size;
+    with the segments of loopback it would hold megabytes.
     """
 
     def __init__(self, at):
@@ -390,16 +395,16 @@ class Unread(LoadTest):
     SAID = 20  # messages of 10,000 bytes
 
     def open_all(self, requests):
-        """One connection for each, on which the server will speak to nobody."""
+        """Opens one connection for each stream, which is not read."""
         there = []
         for data in requests:
-            c = self.enterContext(Deaf((self.server.host, self.server.port)))
+            c = self.enterContext(SlowConnection((self.server.host, self.server.port)))
             c.send(data)
             there.append(c)
         return there
 
     def others_are_served(self, count=20):
-        """In both eras, with streams, on new connections."""
+        """Checks that new clients of both eras are served, with streams."""
         m, s = Modern(self.server), Session(self.server)
         for i in range(count):
             self.assertEqual(m.text(m.call(i, "echo", {"text": f"{i}"})), f"{i}")
@@ -437,13 +442,13 @@ class Unread(LoadTest):
                 self.is_back(before)
 
     def emit_much(self, keys):
-        """200 KB for each of these calls: more than the system takes for a client that does not read."""
+        """Emits 200 KB for each of these calls: more than the system buffers for a client that does not read."""
         for key in keys:
             self.control.wait(key, "begun")
             self.control.use("emit", key=key, n=self.SAID, bytes=10_000)
 
-    def hears_the_end(self, connection, client, ident, text):
-        """Reads at last: newer and newer progress, the newest of all, the answer. Some of the older was left out."""
+    def reads_to_the_end(self, connection, client, ident, text):
+        """Reads now: increasing progress, the newest one, the answer. Some older progress was dropped."""
         e = hc.Exchange(connection, client.check)
         self.is_text(e.answer(ident), text)
         numbers = [x["params"]["progress"] for x in e.seen[:-1]]
@@ -467,9 +472,9 @@ class Unread(LoadTest):
             merged = 0
             for i in range(0, count, 10):
                 self.control.release(keys[i], f"{i}")
-                merged += self.SAID - len(self.hears_the_end(deaf[i], m, i, f"{i}"))
+                merged += self.SAID - len(self.reads_to_the_end(deaf[i], m, i, f"{i}"))
                 deaf[i].close()
-            self.assertGreater(merged, 0, "so little was said that nothing had to wait")
+            self.assertGreater(merged, 0, "too little output to fill the queue")
             for i in range(count):
                 if i % 10:
                     deaf[i].reset()
@@ -499,7 +504,7 @@ class Unread(LoadTest):
             self.stays_below(self.server, 112 * MIB, "1,000 streams of sessions that nobody reads")
             for s, mine, streams in zip(there, keys, deaf):
                 self.control.release(mine[0], "at last")
-                self.hears_the_end(streams[0], s, 0, "at last")
+                self.reads_to_the_end(streams[0], s, 0, "at last")
                 for key in mine:
                     self.control.release(key)
                 for c in streams:
@@ -510,7 +515,7 @@ class Unread(LoadTest):
                 c.close()
             self.is_back(before)
 
-    def test_j1_c11_whoever_takes_nothing_is_given_up(self):
+    def test_j1_c11_unread_streams_are_closed(self):
         """J1 C11: streams that are not read are closed after the write timeout, although the client is connected."""
         with self.serving(threads=2, write_stall=300, out_queue_soft=self.MARK):
             m = Modern(self.server)
@@ -519,7 +524,7 @@ class Unread(LoadTest):
             deaf = self.open_all([m.request_bytes(m.call(i, "park", {"key": key}, progressToken=i)) for i, key in enumerate(keys)])
             for key in keys:
                 self.control.wait(key, "begun")
-                # Also what comes when it was given up already is no problem.
+                # Messages after the disconnect are not an error either.
                 self.control.use("emit", key=key, n=100, bytes=10_000)
             for key in keys:
                 self.control.wait(key, "cancelled")

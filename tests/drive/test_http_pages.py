@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
-"""What stands beside the protocol: the page for people, health, metrics; HTTPS with a certificate that is renewed while serving; and
-the transport of 2024-11-05."""
+"""The pages besides the protocol: the page for browsers, health, metrics; HTTPS with a certificate that is renewed while
+serving; and the transport of 2024-11-05."""
 
 import os
-import signal
 import ssl
 import subprocess
 import tempfile
 
 import http_client as hc
 import keel_process as kp
-from http_client import HttpTest, Modern
+from http_client import Modern, Session
+from http_connection import Connection
+from http_process import HttpServer, program
+from http_test import HttpTest
 from keel_process import call, request
 
 
@@ -22,7 +24,7 @@ def get(client, path, **headers):
 class Pages(HttpTest):
     command = ("keel", "demo")
 
-    def test_a_browser_is_told_what_this_is(self):
+    def test_page_for_browsers(self):
         status, kind, page = get(hc.Client(self.server), "/")
         self.assertEqual((status, kind), (200, "text/html"))
         self.assertIn(self.server.url, page)
@@ -36,12 +38,12 @@ class Pages(HttpTest):
 
     def test_head_has_the_same_head_and_no_body(self):
         with self.server.connect() as c:
-            for _ in range(2):  # and the connection is still in step
+            for _ in range(2):  # the connection is still usable
                 c.send(hc.head("HEAD", "/health", {"Host": self.server.host_header}))
                 answer = c.response(to="HEAD")
                 self.assertEqual(answer.status, 200)
 
-    def test_health_and_metrics_tell_of_calls(self):
+    def test_health_and_metrics_count_calls(self):
         status, kind, text = get(hc.Client(self.server), "/health")
         self.assertEqual((status, kind), (200, "application/json"))
         self.assertIn('"status":"ok"', text)
@@ -52,7 +54,7 @@ class Pages(HttpTest):
         now = self.server.metrics()
         self.assertEqual(now["keel_http_requests_total"], before + 2)
 
-    def test_health_is_for_machines_by_any_name(self):
+    def test_health_with_any_host_name(self):
         with self.server.connect() as c:
             c.send(hc.head("GET", "/health", {"Host": "10.1.2.3"}))
             health = c.response(to="GET")
@@ -60,7 +62,7 @@ class Pages(HttpTest):
             c.send(hc.head("GET", "/metrics", {"Host": "10.1.2.3"}))
             self.assertEqual(c.response(to="GET").status, 421)
 
-    def test_what_is_not_there(self):
+    def test_unknown_paths(self):
         client = hc.Client(self.server)
         self.assertEqual(get(client, "/nothing")[0], 404)
         with client.bare("PUT", path="/health") as e:
@@ -77,7 +79,7 @@ class Pages(HttpTest):
 
 
 def certificate(folder, name):
-    """A fresh one for 127.0.0.1; the files in place of those before, at once."""
+    """Creates a new certificate for 127.0.0.1 and replaces the files."""
     new = [os.path.join(folder, f"{name}.{kind}") for kind in ("crt", "key")]
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
                     "-subj", f"/CN={name}", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", new[1], "-out", new[0]],
@@ -123,12 +125,12 @@ class Https(HttpTest):
             self.server.wait_for_line("TLS certificate reloaded")
             fresh = ssl.create_default_context()
             fresh.load_verify_locations(os.path.join(self.folder, "second.crt"))
-            with hc.Connection((self.server.host, self.server.port), tls=fresh) as after:
-                for c in (before, after):  # open connections go on as they are
+            with Connection((self.server.host, self.server.port), tls=fresh) as after:
+                for c in (before, after):  # open connections continue
                     c.send(hc.head("GET", "/health", {"Host": self.server.host_header}))
                     self.assertEqual(c.response(to="GET").status, 200)
 
-    def test_a_bad_certificate_is_complained_about_and_the_old_one_stays(self):
+    def test_an_invalid_certificate_is_logged_and_the_old_one_kept(self):
         with open(self.files[0], "w") as f:
             f.write("no certificate\n")
         self.server.wait_for_line("cannot reload the TLS certificate")
@@ -136,9 +138,9 @@ class Https(HttpTest):
             c.send(hc.head("GET", "/health", {"Host": self.server.host_header}))
             self.assertEqual(c.response(to="GET").status, 200)
 
-    def test_files_that_cannot_be_used_are_named_at_the_start(self):
+    def test_unusable_files_are_reported_at_startup(self):
         for cert in ("/nowhere.crt", self.files[1]):
-            done = subprocess.run([hc.program("keel"), "demo", "--http", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", self.files[1]],
+            done = subprocess.run([program("keel"), "demo", "--http", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", self.files[1]],
                                   capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn(cert, done.stderr)
@@ -148,12 +150,12 @@ EVERY_REVISION = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-
 
 
 class EveryRevision(HttpTest):
-    """What holds for all of them alike."""
+    """Rules that apply to all revisions."""
 
     def client(self, server, version, credential=None):
         if version == "2026-07-28":
             return Modern(server, credential=credential)
-        return hc.Session(server, version, credential=credential)
+        return Session(server, version, credential=credential)
 
     def echo(self, client, ident, text):
         if isinstance(client, Modern):
@@ -163,7 +165,7 @@ class EveryRevision(HttpTest):
     def test_http_15_a_port_alone(self):
         """HTTP-15: without a host the server binds to the loopback address only."""
         for version in EVERY_REVISION:
-            with self.subTest(version), hc.HttpServer("--threads", "1", host="") as server:
+            with self.subTest(version), HttpServer("--threads", "1", host="") as server:
                 self.assertEqual(server.host, "127.0.0.1")
                 client = self.client(server, version)
                 with client.post(self.echo(client, 1, "near")) as e:
@@ -180,9 +182,9 @@ class EveryRevision(HttpTest):
                     with client.get() as stream:
                         self.assertEqual((stream.status, stream.is_stream), (200, True))
 
-    def test_http_16_who_is_it(self):
+    def test_http_16_authentication(self):
         """HTTP-16: with `identify`, requests without authentication are refused."""
-        with hc.HttpServer(settings={"identify": "1", "threads": "1"}) as server:
+        with HttpServer(settings={"identify": "1", "threads": "1"}) as server:
             for version in EVERY_REVISION:
                 with self.subTest(version):
                     known = self.client(server, version, credential="ann")
@@ -199,12 +201,12 @@ class EveryRevision(HttpTest):
 
 
 class OldTransport(HttpTest):
-    """LHTTP-14: HTTP+SSE of 2024-11-05, off unless asked for."""
+    """LHTTP-14: HTTP+SSE of 2024-11-05, off by default."""
 
     options = ("--old-sse", "--threads", "1")
 
     def opened(self):
-        """The stream, and where to post."""
+        """Returns the stream, and the path for POST requests."""
         client = hc.Client(self.server)
         stream = self.enterContext(client.bare("GET", {"Accept": "text/event-stream"}, path="/sse"))
         first = stream.stream.next()
@@ -224,7 +226,7 @@ class OldTransport(HttpTest):
         return event.message
 
     def test_a_conversation_lhttp_14(self):
-        """LHTTP-14: the first event names the place to post to; answers are message events of the stream."""
+        """LHTTP-14: the first event contains the URL for POST requests; answers are message events of the stream."""
         client, stream, path = self.opened()
         self.send(client, path, request(1, "initialize", {"protocolVersion": "2024-11-05", "capabilities": {},
                                                           "clientInfo": {"name": "old", "version": "1"}}))
@@ -246,8 +248,8 @@ class OldTransport(HttpTest):
         with client.post(call(3, "echo", {"text": "x"}), {"Accept": "*/*"}, path=path) as e:
             self.assertEqual(e.status, 404)
 
-    def test_off_unless_asked_for(self):
-        with super().start() as asked, hc.HttpServer("--threads", "1") as plain:
+    def test_off_by_default(self):
+        with super().start() as asked, HttpServer("--threads", "1") as plain:
             with hc.Client(plain).bare("GET", {"Accept": "text/event-stream"}, path="/sse") as e:
                 self.assertEqual(e.response.status, 404)
 

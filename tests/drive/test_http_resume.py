@@ -1,90 +1,13 @@
 #!/usr/bin/env python3
-"""Streams that are taken up again after their connection was lost: every message arrives exactly once, in order.
-Against a real process over real sockets."""
+"""Streams that are resumed after their connection was lost: every message arrives exactly once, in order."""
 
 # ctest-labels: threads
 # ctest-timeout: 900
 
-import random
-import threading
-
-import http_client as hc
 import keel_process as kp
-from http_client import WITH_STREAMS, Control, HttpTest, in_each
+from http_resume import STEPS, ResumeTest, Sequence
+from http_test import LATEST, in_each
 from keel_process import MIB, call, request
-
-LATEST = "2025-11-25"
-STEPS = 5  # messages before the answer
-
-
-class Sequence:
-    """What one stream has carried, over however many connections."""
-
-    def __init__(self, test):
-        self.test = test
-        self.events = []
-
-    def take(self, exchange, count=None):
-        """Reads `count` events, or all there are. The number that came."""
-        came = 0
-        while count is None or came < count:
-            event = self.next(exchange)
-            if event is None:
-                self.test.assertIsNone(count, f"the stream ended after {came} of {count} events")
-                break
-            came += 1
-        return came
-
-    def next(self, exchange):
-        """Reads one; None at the end."""
-        event = exchange.event("the next event of a stream")
-        if event is not None and event.data == "" and event.id == getattr(exchange, "place", None):
-            # A resumed stream may begin with the place where it goes on. That is no event of its own.
-            event = exchange.event("the next event of a stream")
-        if event is not None:
-            self.events.append(event)
-        return event
-
-    @property
-    def last_id(self):
-        return [e.id for e in self.events if e.id][-1]
-
-    def messages(self):
-        return [e.message for e in self.events if e.data]
-
-    def numbers(self):
-        """The progress that was reported, and "answer" for the answer."""
-        return [m["params"]["progress"] if "method" in m else "answer" for m in self.messages()]
-
-    def check_ids(self):
-        """Every event has an id, and no two have the same."""
-        ids = [e.id for e in self.events]
-        self.test.assertNotIn(None, ids)
-        self.test.assertNotIn("", ids)
-        self.test.assertEqual(len(ids), len(set(ids)), f"an id came twice: {ids}")
-
-
-class ResumeTest(HttpTest):
-    def begin(self, s, ident=1, **arguments):
-        """A parked call whose stream is open. Its first message is progress 1."""
-        key = self.key()
-        e = self.parked(s, ident, key, **arguments)
-        return key, e
-
-    def let_go(self, e, how):
-        """Loses a connection. After a reset the server has noticed; an orderly close it may notice when it writes."""
-        if how == "close":
-            return e.close()
-        sockets = self.server.sockets()
-        e.reset()
-        return kp.until(lambda: self.server.sockets() < sockets, "the server to notice the reset")
-
-    def resume(self, s, last_id, **how):
-        e = self.enterContext(s.get(last_id, **how))
-        self.assertEqual(e.status, 200, e.response.fields)
-        self.assertEqual(e.response.content_type, "text/event-stream")
-        e.place = last_id
-        return e
 
 
 class EventIds(ResumeTest):
@@ -126,7 +49,7 @@ class EventIds(ResumeTest):
         self.assertTrue(g.event().data)
         self.assertFalse([b for b in g.stream.seen if b.data == ""])
 
-    def test_no_ids_where_nobody_can_use_them(self):
+    def test_no_ids_in_2026_07_28(self):
         """LHTTP-05 I13: 2026-07-28 has no resumption: its streams carry no ids."""
         m = self.modern()
         with m.post(m.call(1, "speak", {"n": 3}, progressToken=1)) as e:
@@ -137,15 +60,16 @@ class EventIds(ResumeTest):
 
 class DropAndResume(ResumeTest):
     def drop_after(self, s, version, k, how, away):
-        """Drops after event k; `away` of the later messages are made while nobody listens, the others once it is resumed."""
+        """Drops the connection after event k; `away` of the later messages are sent while it is closed, the others after the
+        resume."""
         key, e = self.begin(s, ident=self.key("id"))
         got = Sequence(self)
         primed = version == LATEST
-        first = max(k - primed, 0)  # messages that must be there before event k can have come
-        made = max(first, 1)  # without any message there is no stream
+        first = max(k - primed, 0)  # messages that must have been sent before event k
+        made = max(first, 1)  # without messages there is no stream
         self.control.emit(key, made)
         got.take(e, k)
-        self.let_go(e, how)
+        self.drop(e, how)
         before = min(away, STEPS - made)
         if before:
             self.control.emit(key, before)
@@ -201,9 +125,9 @@ class DropAndResume(ResumeTest):
         got = Sequence(self)
         self.control.emit(key, 1)
         while got.numbers()[-1:] != [20]:
-            self.assertLess(len(got.events), 25, f"the stream goes in circles: {got.numbers()}")
+            self.assertLess(len(got.events), 25, f"the stream repeats events: {got.numbers()}")
             got.take(e, 1)
-            self.let_go(e, "reset" if len(got.events) % 2 else "close")
+            self.drop(e, "reset" if len(got.events) % 2 else "close")
             if 0 < len(got.numbers()) < 20:
                 self.control.emit(key, 1)
             e = self.resume(s, got.last_id)
@@ -214,7 +138,7 @@ class DropAndResume(ResumeTest):
 
     @in_each()
     def test_lhttp_06_only_that_stream(self, version):
-        """LHTTP-06 H9 H15: a replay holds the events of its own stream alone, and live ones of others stay where they belong."""
+        """LHTTP-06 H9 H15: a replay contains only the events of its own stream; live events of other streams stay on theirs."""
         s = self.session(version)
         g = self.listening(s)
         (ka, a), (kb, b) = self.begin(s, "a"), self.begin(s, "b")
@@ -222,8 +146,8 @@ class DropAndResume(ResumeTest):
         for key, e, got in ((ka, a, ga), (kb, b, gb)):
             self.control.emit(key, 1)
             got.take(e, 1)
-        self.let_go(a, "close")
-        self.let_go(b, "reset")
+        self.drop(a, "close")
+        self.drop(b, "reset")
         for _ in range(3):
             self.control.emit(ka, 1)
             self.control.emit(kb, 1)
@@ -253,7 +177,7 @@ class DropAndResume(ResumeTest):
         self.control.use("add_tool", name=self.key("extra"))
         while not got.messages():
             got.take(g, 1)
-        self.let_go(g, "reset")
+        self.drop(g, "reset")
         self.control.use("touch", uri="subject://one")
         self.control.use("touch", uri="subject://two")
         g = self.resume(s, got.last_id)
@@ -284,7 +208,7 @@ class DropAndResume(ResumeTest):
         self.control.use("touch", uri="subject://one")
         while not second.messages():
             second.take(b, 1)
-        self.let_go(a, "reset")
+        self.drop(a, "reset")
         a = self.resume(s, first.last_id)
         self.control.use("touch", uri="subject://two")
         while "subject://two" not in [m.get("params", {}).get("uri") for m in third.messages()]:
@@ -317,7 +241,7 @@ class DropAndResume(ResumeTest):
             e.stream.rest, e.stream.ended = read[:cut], True
             got.take(e)
             if not [x for x in got.events if x.id]:
-                continue  # nobody could know how to come back
+                continue  # without an id the client cannot resume
             got.take(self.resume(s, got.last_id))
             self.assertEqual(got.numbers(), [1, 2, 3, "answer"], f"dropped after {cut} bytes")
             got.check_ids()
@@ -335,7 +259,7 @@ class DropAndResume(ResumeTest):
         text = "y" * MIB
         self.control.release(key, text)
         e.response.piece("the beginning of a large answer")
-        self.let_go(e, "reset")
+        self.drop(e, "reset")
         got.take(self.resume(s, got.last_id))
         self.assertEqual(got.numbers(), [1, "answer"])
         self.is_text(got.messages()[-1], text)
@@ -353,7 +277,7 @@ class DropAndResume(ResumeTest):
         got.take(e, 1)
         self.control.emit(kb, 1)
         self.control.release(ka, "a")
-        self.let_go(e, "reset")
+        self.drop(e, "reset")
         e = self.resume(s, got.last_id)
         got.take(e, 2)
         self.control.emit(kb, 1)
@@ -363,14 +287,14 @@ class DropAndResume(ResumeTest):
         got.check_ids()
 
     @in_each()
-    def test_b18_cancelled_while_away(self, version):
+    def test_b18_cancelled_while_disconnected(self, version):
         """B18 H9: a request that is cancelled while its connection is lost: a resume gets the error and the end."""
         s = self.session(version)
         key, e = self.begin(s, 5)
         self.control.emit(key, 1)
         got = Sequence(self)
         got.take(e, 2 if version == LATEST else 1)
-        self.let_go(e, "reset")
+        self.drop(e, "reset")
         self.assertEqual(s.cancel(5), 202)
         self.control.wait(key, "cleaned_up")
         for _ in range(2):
@@ -380,7 +304,7 @@ class DropAndResume(ResumeTest):
             self.is_cancelled_answer(replay.messages()[0], 5)
 
     @in_each("2025-06-18", LATEST)
-    def test_h20_answered_while_away(self, version):
+    def test_h20_answered_while_disconnected(self, version):
         """H20 H9: the client answers a question after its stream dropped; the result is in the replay."""
         s = self.session(version, {"elicitation": {}})
         key = self.key()
@@ -390,14 +314,14 @@ class DropAndResume(ResumeTest):
             got.take(e, 1)
         asked = got.messages()[0]
         self.assertEqual(asked["method"], "elicitation/create")
-        self.let_go(e, "reset")
+        self.drop(e, "reset")
         self.assertEqual(s.reply(asked["id"], {"action": "accept", "content": {"word": "hello"}}), 202)
         self.control.wait(key, "finished")
         got.take(self.resume(s, got.last_id))
         self.assertEqual(len(got.messages()), 2)
         self.is_text(got.messages()[1], "hello")
 
-    def test_h9_question_while_away(self):
+    def test_h9_question_while_disconnected(self):
         """H9 H20: an unread question is in the replay, once, and its answer reaches the handler."""
         s = self.session(LATEST, {"elicitation": {}})
         key = self.key()
@@ -405,7 +329,7 @@ class DropAndResume(ResumeTest):
         got = Sequence(self)
         got.take(e, 1)
         self.assertEqual(got.messages(), [])
-        self.let_go(e, "reset")
+        self.drop(e, "reset")
         r = self.resume(s, got.last_id)
         got.take(r, 1)
         asked = got.messages()[0]
@@ -416,8 +340,8 @@ class DropAndResume(ResumeTest):
         self.is_text(got.messages()[1], "declined")
 
 
-class LettingGo(ResumeTest):
-    """The server ends a connection whose stream goes on: a handler that takes long asks for it."""
+class ReleasedStreams(ResumeTest):
+    """The server closes a connection whose stream continues, because a slow handler requests it."""
 
     def test_h9_retry_comes_first(self):
         """H9 LHTTP-21: before the connection ends `retry` sets when to reconnect; everything else is sent after the resume."""
@@ -438,7 +362,7 @@ class LettingGo(ResumeTest):
         got.take(e)
         self.assertEqual(got.numbers(), [1, 2, 3, 4, 5, "answer"])
 
-    def test_h9_before_anything_was_said(self):
+    def test_h9_before_any_message(self):
         """H9 LHTTP-20 LHTTP-21: the stream of a call without messages opens with an event id, then is released."""
         s = self.session(LATEST)
         key, e = self.begin(s)
@@ -466,296 +390,6 @@ class LettingGo(ResumeTest):
         got.take(e)
         self.assertEqual(got.numbers(), [1, 2, "answer"])
         self.assertFalse([b.retry for b in e.stream.seen if b.retry is not None])
-
-
-class WhileItHappens(ResumeTest):
-    MESSAGES = 300
-
-    @in_each()
-    def test_h10_events_during_the_replay(self, version):
-        """H10: events that are made while a replay is sent appear exactly once, after the replayed ones."""
-        for seed in range(3):
-            with self.subTest(seed=seed):
-                self.storm(version, random.Random(seed))
-
-    def storm(self, version, chance):
-        s = self.session(version)
-        key, e = self.begin(s)
-        self.control.emit(key, 1)
-        problems = []
-
-        def speak():
-            try:
-                with Control(self.server) as other:
-                    for _ in range(self.MESSAGES - 1):
-                        other.emit(key, 1)
-                    other.release(key, "end")
-            except BaseException as problem:
-                problems.append(problem)
-
-        got = Sequence(self)
-        got.take(e, 2 if version == LATEST else 1)
-        speaker = threading.Thread(target=speak)
-        speaker.start()
-        try:
-            while "answer" not in got.numbers():
-                self.assertLess(len(got.events), self.MESSAGES + 5, "the stream goes in circles")
-                count = chance.choice((0, 1, 1, 2, 5, 20))
-                while count and "answer" not in got.numbers():
-                    if got.next(e) is None:
-                        break
-                    count -= 1
-                if "answer" in got.numbers():
-                    break
-                # Some connections are lost, others still look alive to the server.
-                if chance.random() < 0.5:
-                    e.reset()
-                e = self.resume(s, got.last_id)
-        finally:
-            speaker.join()
-        self.assertEqual(problems, [])
-        self.assertEqual(got.numbers(), [*range(1, self.MESSAGES + 1), "answer"])
-        got.check_ids()
-
-    @in_each()
-    def test_h11_old_connection_looks_alive(self, version):
-        """H11: a stream is resumed while its old connection is still open: the new one takes over, the old one is closed."""
-        s = self.session(version)
-        key, old = self.begin(s)
-        got = Sequence(self)
-        self.control.emit(key, 2)
-        got.take(old, 2)
-        while got.numbers() != [1, 2]:
-            got.take(old, 1)
-        for _ in range(5):
-            new = self.resume(s, got.last_id)
-            self.control.emit(key, 1)
-            got.take(new, 1)
-            self.assertEqual(old.messages(), [])  # it ends, without another message
-            old = new
-        self.control.release(key, "x")
-        got.take(old)
-        self.assertEqual(got.numbers(), [1, 2, 3, 4, 5, 6, 7, "answer"])
-
-    def test_h11_the_newest_of_many(self):
-        """H11: a client that resumes again and again, and never closes anything, has one open stream in the end."""
-        s = self.session()
-        key, e = self.begin(s)
-        self.control.emit(key, 1)
-        got = Sequence(self)
-        got.take(e, 2)
-        streams = [e]
-        for _ in range(50):
-            streams.append(self.resume(s, got.last_id))
-        for each in streams[:-1]:
-            self.assertEqual(each.messages(), [])
-        self.control.release(key, "x")
-        got.take(streams[-1])
-        self.assertEqual(got.numbers(), [1, "answer"])
-
-    def test_h11_stand_alone(self):
-        """H11 LHTTP-04: a resume of the stand-alone stream replaces its old connection."""
-        s = self.session()
-        got = Sequence(self)
-        old = self.listening(s)
-        self.control.use("add_tool", name=self.key("extra"))
-        while not got.messages():
-            got.take(old, 1)
-        new = self.resume(s, got.last_id)
-        self.control.use("add_tool", name=self.key("extra"))
-        while len(got.messages()) < 2:
-            got.take(new, 1)
-        self.assertEqual(old.messages(), [])
-
-    def test_h11_half_a_resume(self):
-        """H11 E14: a GET with Last-Event-ID of which only a part arrives does not take the stream away."""
-        s = self.session()
-        key, e = self.begin(s)
-        self.control.emit(key, 1)
-        got = Sequence(self)
-        got.take(e, 2)
-        data = s.request_bytes(None, {"Last-Event-ID": got.last_id}, method="GET")
-        for cut in (1, len(data) // 2, len(data) - 1):
-            c = self.server.connect()
-            c.send(data[:cut])
-            c.reset()
-        self.control.emit(key, 1)
-        got.take(e, 1)
-        self.control.release(key, "x")
-        got.take(e)
-        self.assertEqual(got.numbers(), [1, 2, "answer"])
-
-
-class NotToBeResumed(ResumeTest):
-    def is_refused(self, s, last_id):
-        """400 with a reason, and the session lives."""
-        with s.get(last_id) as e:
-            body = self.is_error(e, 400)
-            self.assertTrue(body["error"]["message"])
-        self.assertEqual(s.text(call(self.key(), "echo", {"text": "alive"})), "alive")
-
-    @in_each()
-    def test_h16_ids_that_name_nothing(self, version):
-        """H16: an id that is malformed, unknown or of another session is answered 400 with a reason; the session lives."""
-        other = self.session(version)
-        ids = Sequence(self)
-        for i in range(20):
-            with other.post(call(i, "speak", {"n": 2}, {"progressToken": 1})) as e:
-                ids.take(e)
-        s = self.session(version)
-        foreign = ids.last_id
-        for wrong in ("x", "-1", "0", "99999999999999999999999999", "1/2/3/4", "a b", "%00", "\xff\xfe", "x" * 2000,
-                      foreign, foreign + "x", "x" + foreign, foreign + "999"):
-            with self.subTest(last_event_id=wrong[:40]):
-                self.is_refused(s, wrong)
-
-    @in_each()
-    def test_h16_of_an_ended_session(self, version):
-        """H16 H4: the events of a deleted session are gone with it."""
-        s = self.session(version)
-        ids = Sequence(self)
-        with s.post(call(1, "speak", {"n": 2}, {"progressToken": 1})) as e:
-            ids.take(e)
-        self.assertEqual(s.delete(), 200)
-        self.refused(s.get(ids.last_id), 404)
-        self.is_refused(self.session(version), ids.last_id)
-
-    def test_h16_no_ids_no_store(self):
-        """H16: a session of 2024-11-05 has no event ids: any is answered 400."""
-        self.is_refused(self.session("2024-11-05"), "1")
-
-    @in_each()
-    def test_h16_j5_too_many_events(self, version):
-        """H16 J5: of a session's events the last 1000 are kept; evicted ones are answered 400, stored ones are replayed."""
-        s = self.session(version)
-        key, e = self.begin(s)
-        got = Sequence(self)
-        for tens in range(1, 121):  # a few at a time, so that the client is never slow
-            self.control.emit(key, 10)
-            got.take(e, 10 * tens + (version == LATEST) - len(got.events))
-        self.assertEqual(got.numbers(), list(range(1, 1201)))
-        self.let_go(e, "reset")
-        self.is_refused(s, got.events[0].id)
-        self.is_refused(s, got.events[100].id)
-        r = self.resume(s, got.events[-900].id)
-        again = Sequence(self)
-        again.take(r, 899)
-        self.assertEqual([x.id for x in again.events], [x.id for x in got.events[-899:]])
-        self.control.release(key, "x")
-        again.take(r)
-        self.is_text(again.messages()[-1], "x")
-
-    def test_h16_j5_too_many_bytes(self):
-        """H16 J5: of a session's events at most 8 MiB are kept."""
-        s = self.session()
-        key, e = self.begin(s)
-        got = Sequence(self)
-        for number in range(1, 21):
-            self.control.use("emit", key=key, n=1, kind="log", bytes=MIB)
-            got.take(e, 1 if number > 1 else 2)
-        self.let_go(e, "close")
-        self.is_refused(s, got.events[0].id)
-        self.is_refused(s, got.events[8].id)
-        r = self.resume(s, got.events[-5].id)
-        again = Sequence(self)
-        again.take(r, 4)
-        self.assertEqual([x.id for x in again.events], [x.id for x in got.events[-4:]])
-        self.control.release(key, "x")
-        again.take(r)
-        self.is_text(again.messages()[-1], "x")
-
-    def test_j5_memory(self):
-        """J5 H7: endless messages of a call without a listener do not fill the memory."""
-        s = self.session()
-        key, e = self.begin(s)
-        self.control.emit(key, 1)
-        got = Sequence(self)
-        got.take(e, 2)
-        self.let_go(e, "reset")
-        for _ in range(200):
-            self.control.use("emit", key=key, n=1, kind="log", bytes=MIB)
-        self.stays_below(self.server, 100 * MIB, "200 MiB of events for nobody")
-        self.is_refused(s, got.last_id)
-        self.control.release(key, "x")
-        self.control.wait(key, "finished")
-        self.nothing_runs()
-
-    def test_j5_every_session_has_its_own_store(self):
-        """J5 H5: what one session stores evicts nothing of another."""
-        quiet, loud = self.session(), self.session()
-        got = Sequence(self)
-        with quiet.post(call(1, "speak", {"n": 2, "text": "kept"}, {"progressToken": 1})) as e:
-            got.take(e)
-        for i in range(20):
-            with loud.post(call(i, "speak", {"n": 200}, {"progressToken": 1})) as e:
-                e.answer(i)
-        again = Sequence(self)
-        again.take(self.resume(quiet, got.events[0].id))
-        self.is_text(again.messages()[-1], "kept")
-
-
-class WithoutStore(ResumeTest):
-    """The server keeps no events."""
-
-    settings = {"max_events": 0}
-
-    @in_each()
-    def test_h7_h16_nothing_is_stored(self, version):
-        """H7 H16 H13: without a store any Last-Event-ID is answered 400; the answer of a dropped stream is discarded."""
-        s = self.session(version)
-        key, e = self.begin(s)
-        self.control.emit(key, 1)
-        while not (event := e.event()).data:
-            pass
-        self.let_go(e, "reset")
-        self.control.emit(key, 5)
-        self.control.release(key, "for nobody")
-        self.assertFalse(self.control.wait(key, "finished")["cancelled"])
-        self.nothing_runs()
-        for last_id in (event.id or "1", "x"):
-            with s.get(last_id) as r:
-                self.is_error(r, 400)
-        self.control.use("add_tool", name=self.key("extra"))
-        self.assertEqual(s.text(call(2, "echo", {"text": "alive"})), "alive")
-
-
-class Age(ResumeTest):
-    """Streams that have ended are kept for a moment only."""
-
-    settings = {"ended_stream": 200}
-
-    @in_each()
-    def test_h16_j5_too_old(self, version):
-        """H16 J5: a stream that ended long ago cannot be resumed: 400; the session continues."""
-        s = self.session(version)
-        got = Sequence(self)
-        with s.post(call(1, "speak", {"n": 2}, {"progressToken": 1})) as e:
-            got.take(e)
-
-        def is_forgotten():
-            with s.get(got.events[0].id) as r:
-                if r.status == 200:
-                    self.is_text(r.messages()[-1], "")
-                    return False
-                self.is_error(r, 400)
-                return True
-
-        kp.until(is_forgotten, "the stream to be forgotten")
-        self.assertEqual(s.text(call(2, "echo", {"text": "alive"})), "alive")
-
-    def test_h9_running_stream_stays(self):
-        """H9 J5: a stream whose call still runs can be resumed, however long the client is disconnected."""
-        s = self.session()
-        key, e = self.begin(s, "running")
-        got = Sequence(self)
-        self.control.emit(key, 1)
-        got.take(e, 2)
-        self.let_go(e, "close")
-        self.test_h16_j5_too_old()  # so long has passed
-        r = self.resume(s, got.last_id)
-        self.control.release(key, "x")
-        got.take(r)
-        self.assertEqual(got.numbers(), [1, "answer"])
 
 
 if __name__ == "__main__":

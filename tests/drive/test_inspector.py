@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The command line of the MCP Inspector as a client of `keel demo --http`: it lists and calls everything, in both eras.
 
-It can be asked nothing, so tools that ask say so; progress and cancellation are not for a command line either. The clients of
-test_ts_http.py do all that.
+It does not support elicitation, so tools that ask return an error; it shows no progress and does not cancel. The clients of
+test_ts_http.py test all of that.
 
-KEEL_BIN names the folder of the keel command, or the command itself. Without it build/release/bin is used.
+KEEL_BIN is the folder of the keel command, or the command itself (default: build/release/bin).
 """
 
 # ctest-labels: release_only

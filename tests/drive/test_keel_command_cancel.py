@@ -56,7 +56,7 @@ class Cancelling(CommandTest):
 
                 for number in (signal.SIGINT, signal.SIGTERM):
                     with self.subTest(wire=wire, signal=number):
-                        until(lambda: running() == 1, "the last call to be gone")
+                        until(lambda: running() == 1, "the last call to end")
                         process, watched = self.start("call", "sleep", f"ms={HOUR}", *where)
                         until(lambda: running() == 2, "the call to arrive")  # this call and the health call
                         process.send_signal(number)

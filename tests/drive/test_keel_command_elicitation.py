@@ -273,7 +273,7 @@ class InTheTerminal(CommandTest):
                       *odd("gate=" + self.path("gate"), "notes=" + self.path("notes"))) as t:
             t.expect("Your name")
             Path(self.path("gate")).write_text("go")
-            until(lambda: any('"p1"' in row for row in self.notes()), "the message to be heard")
+            until(lambda: any('"p1"' in row for row in self.notes()), "the message to arrive")
             t.type("Ada\n")
             self.assertNotIn("told meanwhile", t.expect("mail"))
             t.type(":c\n")

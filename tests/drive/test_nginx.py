@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""`keel demo --http` behind a real nginx whose buffering is on: events come while calls run.
+"""`keel demo --http` behind a real nginx with buffering: events arrive while calls run.
 
-KEEL_BIN names the folder of the keel command, or the command itself. Without it build/release/bin is used.
-"""
+KEEL_BIN is the folder of the keel command, or the command itself (default: build/release/bin)."""
 
 # ctest-labels: release_only
 # ctest-timeout: 600
 
 import keel_process as kp
-from http_client import Connection, Modern
+from http_client import Modern
+from http_connection import Connection
 from nginx_proxy import Nginx
 from ts_clients import ClientsTest
 
@@ -36,7 +36,7 @@ class BehindNginx(ClientsTest):
         """H9 H11: a client that loses its connection to nginx reconnects and gets each event and the response once."""
         self.for_each(("v1", "v2-pin"), "resume.mjs", "{url}")
 
-    def test_h19_nginx_would_hold_events_back(self):
+    def test_h19_nginx_buffers_without_the_header(self):
         """H19: without the server's X-Accel-Buffering header nginx buffers the events until the call ends."""
         with self.served() as server, Nginx(server) as nginx, Connection(nginx.at) as c:
             client = Modern(server)

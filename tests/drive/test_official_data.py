@@ -39,14 +39,14 @@ class Lookup(unittest.TestCase):
         beside = self.provide("shared")
         self.assertEqual(self.found(), beside)
 
-    def test_the_variable_alone_counts(self):
+    def test_only_the_variable_is_used(self):
         """If KEEL_TEST_DATA is set, no other folder is searched."""
         self.provide("shared")
         given = self.provide("elsewhere")
         self.assertEqual(self.found(KEEL_TEST_DATA=str(given.parent)), given)
         self.assertIsNone(self.found(KEEL_TEST_DATA=str(self.base / "missing")))
 
-    def test_an_empty_variable_is_no_variable(self):
+    def test_an_empty_variable_is_ignored(self):
         """An empty KEEL_TEST_DATA is ignored."""
         beside = self.provide("shared")
         self.assertEqual(self.found(KEEL_TEST_DATA=""), beside)
@@ -98,7 +98,7 @@ class Download(unittest.TestCase):
         self.assertEqual(list(self.target.iterdir()), [])
 
     def test_every_kind_is_downloaded(self):
-        """`./dev data` brings every kind of data that tests look for, at full commit ids."""
+        """`./dev data` downloads every kind of data that tests use, at full commit ids."""
         self.assertEqual({place.split("/")[0] for source in fetch_test_data.SOURCES for place in source.paths.values()},
                          set(official_data.KINDS))
         for source in fetch_test_data.SOURCES:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`keel demo --unix` and `--tcp`: the same conversations over sockets, many at a time. Against the real process."""
+"""`keel demo --unix` and `--tcp`: the same conversations over sockets, many at a time."""
 
 # ctest-labels: threads
 # ctest-timeout: 300
@@ -27,11 +27,11 @@ class SocketTest(kp.DriveTest):
         return os.path.join(self.folder.name, name)
 
     def announced(self, s):
-        """Waits until the server says where it listens. The last number of it is the port."""
-        kp.until(lambda: "serving" in s.said() and s.said().endswith("\n") or s.process.poll() is not None,
+        """Waits until the server prints its address. The last number in it is the port."""
+        kp.until(lambda: "serving" in s.stderr_text() and s.stderr_text().endswith("\n") or s.process.poll() is not None,
                  "the server to say where it listens")
-        found = re.search(r"serving (.*?)(\d*)\n", s.said())
-        self.assertTrue(found, s.said())
+        found = re.search(r"serving (.*?)(\d*)\n", s.stderr_text())
+        self.assertTrue(found, s.stderr_text())
         return found.group(2) or found.group(1)
 
     def stops(self, s):
@@ -40,7 +40,7 @@ class SocketTest(kp.DriveTest):
 
 
 def over_both(*more):
-    """Runs a test over both kinds of sockets: it gets the server and a function that connects to it."""
+    """Runs a test over both kinds of sockets, with the server and a function that connects to it."""
     def decorate(test):
         @functools.wraps(test)
         def run(self):
@@ -79,7 +79,7 @@ class OverBoth(SocketTest):
         self.stops(s)
 
     @over_both()
-    def test_h5_clients_do_not_notice_each_other(self, s, connect):
+    def test_h5_clients_are_isolated(self, s, connect):
         """H5: one client sends invalid input, one disconnects, one never reads; the fourth is served."""
         with connect() as good, connect() as rubbish, connect(read=False) as deaf:
             good.open()
@@ -96,7 +96,7 @@ class OverBoth(SocketTest):
 
     @over_both()
     def test_b19_ids_belong_to_their_connection(self, s, connect):
-        """Two connections use the same id; a cancel on one does not touch the other."""
+        """Two connections use the same id; a cancel on one does not affect the other."""
         with connect() as a, connect() as b:
             for w in (a, b):
                 w.open(capabilities={"roots": {}})
@@ -121,7 +121,7 @@ class OverBoth(SocketTest):
                 if sock.socket.family == socket.AF_INET:
                     sock.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
                 sock.socket.close()
-            kp.until(lambda: s.descriptors() == before, "the server to close what was reset")
+            kp.until(lambda: s.descriptors() == before, "the server to close the reset connections")
             self.is_text(keeper.ask(call(1, "echo", {"text": "x"})), "x")
         self.stops(s)
 
@@ -136,7 +136,7 @@ class OverBoth(SocketTest):
             w.answer(2)
         for w in all_:
             w.hang_up()
-        kp.until(lambda: s.descriptors() == before, "the server to close what was left")
+        kp.until(lambda: s.descriptors() == before, "the server to close the remaining connections")
         self.stops(s)
 
     @over_both()
@@ -180,7 +180,7 @@ class OverBoth(SocketTest):
 
 
 class UnixSocket(SocketTest):
-    def test_the_file_is_ours_alone_and_goes_away(self):
+    def test_the_file_is_private_and_removed(self):
         """Only its owner can use the socket, and its file is removed at the end."""
         with Server("--unix", self.path(), stdin=subprocess.DEVNULL) as s:
             self.announced(s)
@@ -209,7 +209,7 @@ class UnixSocket(SocketTest):
             self.announced(s)
             with Server("--unix", self.path(), stdin=subprocess.DEVNULL) as second:
                 self.assertEqual(second.exit_status(), 1)
-                self.assertIn(self.path(), second.said())
+                self.assertIn(self.path(), second.stderr_text())
             with kp.SocketWire(kp.connect(self.path())) as w:
                 w.open()
             self.stops(s)
@@ -218,7 +218,7 @@ class UnixSocket(SocketTest):
         for place in (self.path("precious"), self.path("no/such/folder"), "/" + "x" * 200):
             with self.subTest(place=place), Server("--unix", place, stdin=subprocess.DEVNULL) as s:
                 self.assertEqual(s.exit_status(), 1)
-                self.assertTrue(s.said())
+                self.assertTrue(s.stderr_text())
         with open(self.path("precious")) as f:
             self.assertEqual(f.read(), "data")
 
@@ -230,14 +230,14 @@ class Tcp(kp.DriveTest):
             port = taken.getsockname()[1]
             with Server("--tcp", f"127.0.0.1:{port}", stdin=subprocess.DEVNULL) as s:
                 self.assertEqual(s.exit_status(), 1)
-                self.assertIn(str(port), s.said())
+                self.assertIn(str(port), s.stderr_text())
 
-    def test_an_address_that_is_none(self):
+    def test_an_invalid_address(self):
         """An invalid address: an error message, exit 1 or 2."""
         for address in ("127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:70000", ":", "", "256.0.0.1:1"):
             with self.subTest(address=address), Server("--tcp", address, stdin=subprocess.DEVNULL) as s:
                 self.assertIn(s.exit_status(), (1, 2))
-                self.assertTrue(s.said())
+                self.assertTrue(s.stderr_text())
 
 
 class BesideStdio(SocketTest):

@@ -58,7 +58,7 @@ class Files(kp.DriveTest):
             self.ends_well(s)
 
     def test_from_the_middle_of_a_file(self):
-        """A file is read from where it stands, as a shell's `{ read line; keel demo; } < file` does."""
+        """A file is read from its current position, as with `{ read line; keel demo; } < file` in a shell."""
         with file_of(b"not for you\n" + lines(CONVERSATION)) as f:
             os.lseek(f.fileno(), len(b"not for you\n"), os.SEEK_SET)
             with Server(stdin=f) as s:
@@ -66,7 +66,7 @@ class Files(kp.DriveTest):
                 self.ends_well(s)
 
     def test_file_to_file(self):
-        """Input and output are both files: what was in the output file stays when it was opened to append."""
+        """Input and output are both files; an output file that was opened for appending keeps its content."""
         with file_of(lines(CONVERSATION)) as f, tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "out")
             with open(path, "wb") as before:
@@ -81,7 +81,7 @@ class Files(kp.DriveTest):
             self.is_whole_conversation(written[1:])
 
     def test_pipe_to_file(self):
-        """Output to a file: every answer is there when the process has ended."""
+        """Output to a file: every answer is there after the process has ended."""
         with tempfile.TemporaryFile() as out, Server(stdout=out) as s:
             s.send(kp.initialize("open"), *(call(i, "echo", {"text": "x" * 1000}) for i in range(5000)))
             s.end_input()
@@ -90,7 +90,7 @@ class Files(kp.DriveTest):
             self.assertEqual([json.loads(each)["id"] for each in out], ["open", *range(5000)])
 
     def test_a_large_file(self):
-        """A file with 100,000 calls, more than fits anywhere at once, into a pipe."""
+        """A file with 100,000 calls, more than any buffer holds, into a pipe."""
         calls = (call(i, "echo", {"text": "x" * 100}) for i in range(100_000))
         with file_of(lines([kp.initialize("open"), *calls])) as f, Server(stdin=f) as s:
             rest = s.rest()
@@ -98,13 +98,13 @@ class Files(kp.DriveTest):
             self.ends_well(s)
 
     def test_c13_input_from_dev_null(self):
-        """C13: /dev/null is at its end at once: nothing is written, exit 0."""
+        """C13: /dev/null is at its end: nothing is written, exit 0."""
         with Server(stdin=subprocess.DEVNULL) as s:
             self.assertEqual(s.rest(), [])
             self.ends_well(s)
 
     def test_everything_to_dev_null(self):
-        """Output to /dev/null: served and thrown away."""
+        """Output to /dev/null: requests are served."""
         with Server(stdout=subprocess.DEVNULL) as s:
             s.send(*CONVERSATION)
             s.end_input()
@@ -117,10 +117,10 @@ class Files(kp.DriveTest):
         with open("/dev/full", "wb") as full, Server(stdout=full) as s:
             s.send(*CONVERSATION)
             self.assertIn(s.exit_status(), (0, 1))
-            self.assertNotIn("terminate called", s.said())
+            self.assertNotIn("terminate called", s.stderr_text())
 
     def test_closed_standard_descriptors(self):
-        """Standard descriptors closed at the start: the process serves what there is, or ends; it never hangs."""
+        """Standard descriptors that are closed at startup: the process serves or exits; it never hangs."""
         for missing in ((0,), (1,), (2,), (0, 1), (0, 1, 2)):
             with self.subTest(missing=missing):
                 close = "; ".join(f"exec {fd}{'<' if fd == 0 else '>'}&-" for fd in missing)
@@ -141,7 +141,7 @@ class Files(kp.DriveTest):
 
 
 class StandardError(kp.DriveTest):
-    def test_j6_nobody_reads_it(self):
+    def test_j6_unread_standard_error(self):
         """J6: a host that never reads standard error does not block the server: lines are dropped."""
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
@@ -158,11 +158,11 @@ class StandardError(kp.DriveTest):
             s.send(call(1, "fail", {"kind": "exception"}))
             self.assertEqual(s.answer(1)["error"]["code"], -32603)
             self.assertEqual(s.ping()["result"], {})
-            self.leaves(s)
+            self.ends_input(s)
         os.close(reading)
         os.close(writing)
 
-    def test_j6_nobody_is_there_to_read_it(self):
+    def test_j6_closed_standard_error(self):
         """J6, C8: a closed reader of standard error does not end the server."""
         reading, writing = os.pipe()
         os.close(reading)
@@ -172,12 +172,12 @@ class StandardError(kp.DriveTest):
             s.send_raw(b"{oops\n")
             self.is_anonymous_error(s.next(), -32700)
             self.assertEqual(s.ping()["result"], {})
-            self.leaves(s)
+            self.ends_input(s)
 
 
 class Sockets(kp.DriveTest):
     def test_one_socket_for_both(self):
-        """Standard input and output are one socket, as inetd does it; half-close is the end of input (C1)."""
+        """Standard input and output are one socket, as from inetd; half-close is the end of input (C1)."""
         ours, theirs = socket.socketpair()
         with Server(stdin=theirs, stdout=theirs) as s, kp.SocketWire(ours) as w:
             theirs.close()
@@ -218,7 +218,7 @@ class Sockets(kp.DriveTest):
                 w.ping()
             self.ends_well(s)
 
-    def test_flags_are_left_as_they_were(self):
+    def test_flags_are_restored(self):
         """Shared descriptors have their original blocking mode after the server has ended."""
         ours, theirs = socket.socketpair()
         with theirs, Server(stdin=theirs, stdout=theirs) as s, kp.SocketWire(ours) as w:
@@ -262,7 +262,7 @@ class Terminal(kp.DriveTest):
         self.assertEqual(w.ping()["result"], {})
 
     def test_typed_by_hand(self):
-        """A terminal in its usual mode: lines go in, answers come out, Ctrl-D is the end of input."""
+        """A terminal in its usual mode: lines are read, answers are written, Ctrl-D is the end of input."""
         master, slave = self.open_terminal(raw=False)
         with Server(stdin=slave, stdout=slave) as s:
             w = kp.Wire(None, None)
@@ -279,7 +279,7 @@ class Terminal(kp.DriveTest):
         os.close(master)
 
     def test_c7_the_terminal_is_closed(self):
-        """C5, C7: the terminal goes away while a handler runs."""
+        """C5, C7: the terminal is closed while a handler runs."""
         master, slave = self.open_terminal(raw=True)
         with Server(stdin=slave, stdout=slave) as s:
             os.close(slave)

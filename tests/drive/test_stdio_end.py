@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How a stdio server ends: end of input, hang-up, signals, death of the parent. Against the real process."""
+"""How a stdio server ends: end of input, hang-up, signals, death of the parent."""
 
 # ctest-labels: threads
 # ctest-timeout: 600
@@ -15,7 +15,7 @@ from keel_process import HOUR, Server, call, line, lines, request
 
 
 class EndOfInput(kp.DriveTest):
-    def test_c1_running_handlers_are_told_and_answered(self):
+    def test_c1_running_handlers_are_cancelled_and_answered(self):
         """C1: at end of input every running request is answered -32603 "server shutting down", then exit 0."""
         with Server() as s:
             s.open()
@@ -28,8 +28,8 @@ class EndOfInput(kp.DriveTest):
                 self.is_shutting_down(message, i)
             self.ends_well(s)
 
-    def test_c1_what_was_received_is_answered_first(self):
-        """C1 (1): requests that came before the end are dispatched, and their answers are not lost."""
+    def test_c1_received_requests_are_answered_first(self):
+        """C1 (1): requests before the end of input are dispatched, and their answers are not lost."""
         with Server() as s:
             batch = [kp.initialize("open"), *(call(i, "echo", {"text": f"{i}"}) for i in range(1000)),
                      call("long", "sleep", {"ms": HOUR})]
@@ -57,7 +57,7 @@ class EndOfInput(kp.DriveTest):
             self.ends_well(s)
 
     def test_c3_many_pending_in_both_directions(self):
-        """C3: 256 handlers, each with a request of its own to the client, all end."""
+        """C3: 256 handlers, each with its own request to the client, all end."""
         with Server() as s:
             s.open(capabilities={"roots": {}})
             s.send(*(call(i, "ask_roots") for i in range(256)))
@@ -71,25 +71,25 @@ class EndOfInput(kp.DriveTest):
             self.ends_well(s)
 
     def test_c4_before_the_first_message(self):
-        """C4, C13: end of input before anything was said: nothing is written, exit 0."""
+        """C4, C13: end of input before the first message: nothing is written, exit 0."""
         with Server() as s:
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_c4_between_initialize_and_its_confirmation(self):
         """C4: end of input after initialize, without notifications/initialized."""
         with Server() as s:
             self.assertIn("result", s.ask(kp.initialize()))
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_c13_when_idle(self):
         """C13, STD-10: end of input with nothing in flight ends the process."""
         with Server() as s:
             s.open()
             self.is_text(s.ask(call(1, "echo", {"text": "x"})), "x")
-            self.leaves(s)
+            self.ends_input(s)
         with Server() as s:
             self.is_text(s.ask(kp.modern_call(1, "echo", {"text": "x"})), "x")
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_c10_a_whole_message_without_newline(self):
         """C10: text after the last newline is served if it is a complete message."""
@@ -108,7 +108,7 @@ class EndOfInput(kp.DriveTest):
         for cut in range(1, len(whole), 7):
             with self.subTest(cut=cut), Server() as s:
                 s.send_raw(whole[:cut])
-                self.leaves(s)
+                self.ends_input(s)
 
     def test_c1_drain_lets_handlers_finish(self):
         """C1 (3): with --drain the handlers may still answer; the drain ends with the last answer."""
@@ -145,7 +145,7 @@ class EndOfInput(kp.DriveTest):
             self.assertTrue("error" in rest[0] or rest[0]["result"].get("isError"), rest[0])
             self.ends_well(s)
 
-    def test_g2_a_client_that_never_reads_cannot_keep_the_process(self):
+    def test_g2_unread_answers_delay_the_exit_briefly(self):
         """G2: unread answers after the end of input delay the exit by `final_write` at most."""
         with Server(read=False) as s:
             s.send(kp.initialize(), *(call(i, "echo", {"text": "x" * 1000}) for i in range(1000)))
@@ -154,8 +154,8 @@ class EndOfInput(kp.DriveTest):
 
 
 class HangUp(kp.DriveTest):
-    def test_c7_closed_output_is_noticed_without_writing(self):
-        """C6, C7: the client closes its reading end while handlers run and keeps our input open: the process exits."""
+    def test_c7_closed_output_is_detected_without_writing(self):
+        """C6, C7: the client closes its read end while handlers run and keeps our input open: the process exits."""
         with Server(read=False) as s:
             s.send(kp.initialize(), *(call(i, "sleep", {"ms": HOUR}) for i in range(10)))
             s.until_read()
@@ -163,13 +163,13 @@ class HangUp(kp.DriveTest):
             self.ends_well(s)
 
     def test_c7_when_idle(self):
-        """C7: the client closes its reading end while nothing runs: the process exits."""
+        """C7: the client closes its read end while nothing runs: the process exits."""
         with Server(read=False) as s:
             s.hang_up_output()
             self.ends_well(s)
 
     def test_c7_with_a_handler_waiting_on_the_client(self):
-        """C7, D1: a request to the client is outstanding when the client is gone."""
+        """C7, D1: a request to the client is pending when the client disconnects."""
         with Server(read=False) as s:
             s.send(kp.initialize(capabilities={"roots": {}}), kp.notification("notifications/initialized"),
                    call(1, "ask_roots"))
@@ -213,7 +213,7 @@ class HangUp(kp.DriveTest):
             try:
                 s.send(kp.initialize(), *(request(i, "ping") for i in range(1000)))
             except BrokenPipeError:
-                pass  # it has gone already, which is what we want
+                pass  # it has exited already, as expected
             self.ends_well(s)
 
 
@@ -247,19 +247,19 @@ class Signals(kp.DriveTest):
             self.ends_well(s)
 
     def ends_at_once(self, first, second):
-        """A drain of an hour holds the server after the first signal; the second does not wait for it."""
+        """After the first signal the server would drain for an hour; the second one ends it."""
         with Server("--stdio", "--drain", "1h") as s:
             s.open()
             s.send(call(1, "sleep", {"ms": HOUR}))
             s.ping()
             s.signal(first)
-            # New work is refused from the moment the signal has taken effect.
+            # New work is refused once the signal has taken effect.
             for i in range(10**6):
                 if "error" in s.ping(f"ping {i}"):
                     break
             self.assertIsNone(s.process.poll())
             s.signal(second)
-            self.assertEqual(s.exit_status(), 128 + second, s.said())
+            self.assertEqual(s.exit_status(), 128 + second, s.stderr_text())
 
     def test_g12_sigterm_twice(self):
         """G12: the second SIGTERM exits at once, with 128 + 15."""
@@ -323,8 +323,8 @@ PR_SET_CHILD_SUBREAPER = 36
 
 class ParentDies(kp.DriveTest):
     def killed_parent(self, *messages):
-        """Starts the server under a parent of its own, kills that, and waits for the server."""
-        # So that we can ask for the status of a grandchild.
+        """Starts the server under its own parent process, kills the parent, and waits for the server."""
+        # So that we can get the status of a grandchild.
         self.assertEqual(ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0)
         parent = subprocess.Popen([sys.executable, "-c", PARENT, kp.keel_command(), "demo", "--stdio"],
                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -354,8 +354,8 @@ class ParentDies(kp.DriveTest):
         """G13: the parent is killed while a handler runs: the server exits."""
         self.killed_parent(kp.initialize(), call(1, "sleep", {"ms": HOUR}), request(2, "ping"))
 
-    def test_g10_a_sibling_keeps_nothing_open(self):
-        """G10: two servers live; the first one's input is closed; it ends while the second goes on."""
+    def test_g10_a_second_server_holds_no_descriptors(self):
+        """G10: with two running servers, the input of the first is closed: it exits while the second continues."""
         with Server() as first, Server() as second:
             first.open()
             second.open()
@@ -367,16 +367,16 @@ class ParentDies(kp.DriveTest):
             self.is_shutting_down(rest[0], 1)
             self.ends_well(first)
             self.is_text(second.ask(call(1, "echo", {"text": "still here"})), "still here")
-            self.leaves(second)
+            self.ends_input(second)
 
     def test_g10_descriptors_are_close_on_exec(self):
-        """G10: every descriptor the server opened itself is close-on-exec."""
+        """G10: every descriptor that the server opened is close-on-exec."""
         with Server() as s:
             s.open()
             for fd in s.descriptors():
                 if fd > 2:
                     self.assertTrue(s.descriptor_flags(fd) & os.O_CLOEXEC, f"descriptor {fd}")
-            self.leaves(s)
+            self.ends_input(s)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Input that should not be there, and input in odd pieces. Against the real process."""
+"""Invalid input, and input in unusual pieces."""
 
 # ctest-labels: serial
 # ctest-timeout: 600
@@ -15,7 +15,7 @@ F_SETPIPE_SZ = 1031
 
 class BadInput(kp.DriveTest):
     def is_refused(self, data, code, ident=None):
-        """One bad line: one error, with the id if one could be read, and the next request is served."""
+        """Expects one error for an invalid line, with the id if it can be read; the next request is served."""
         with Server() as s:
             s.open()
             before = len(s.seen)
@@ -28,7 +28,7 @@ class BadInput(kp.DriveTest):
             else:
                 self.assertTrue(kp.same_id(said[0], ident), said[0])
                 self.assertEqual(said[0]["error"]["code"], code)
-            self.leaves(s)
+            self.ends_input(s)
         return said[0]
 
     def is_ignored(self, data):
@@ -38,17 +38,17 @@ class BadInput(kp.DriveTest):
             s.send_raw(data)
             self.is_text(s.ask(call("next", "echo", {"text": "served"})), "served")
             self.assertEqual(s.seen[before:-1], [])
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_e1_invalid_utf8(self):
-        """E1: a line with invalid UTF-8 is refused whole, never repaired into a different string."""
+        """E1: a line with invalid UTF-8 is refused as a whole, never repaired into a different string."""
         for bad in (b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80"):
             with self.subTest(bad=bad):
                 self.is_refused(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":'
                                 b'{"name":"echo","arguments":{"text":"a' + bad + b'b"}}}\n', -32700)
 
     def test_e1_malformed_json(self):
-        """E1: bytes that are not JSON, and JSON that breaks off."""
+        """E1: input that is not JSON, and truncated JSON."""
         for bad in (b"{oops\n", b'{"jsonrpc":"2.0","id":1,"method":"ping"\n', b"GET / HTTP/1.1\r\n", b"\0\0\0\n",
                     b'{"jsonrpc":"2.0","id":1,"method":"ping"} {}\n', b"{'id':1}\n", b'{"id":01}\n', b'"\x01"\n',
                     b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":NaN}}\n'):
@@ -64,7 +64,7 @@ class BadInput(kp.DriveTest):
             with self.subTest(beginning=bad[:40]):
                 self.is_refused(bad + b"\n", -32700)
 
-    def test_e2_nothing_on_a_line(self):
+    def test_e2_empty_lines(self):
         """E2: empty lines, blanks and a carriage return before the newline are ignored or stripped."""
         self.is_ignored(b"\n\n   \n\t\n\r\n \r\n")
         with Server() as s:
@@ -72,10 +72,10 @@ class BadInput(kp.DriveTest):
             self.assertIn("result", s.answer(0))
             s.send_raw(b"  " + line(request(1, "ping")).rstrip(b"\n") + b" \t\r\n")
             self.assertEqual(s.answer(1)["result"], {})
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_e3_a_line_of_100_mb(self):
-        """E3: a line of 100 MB is skipped in constant memory and refused with the id that stood at its beginning."""
+        """E3: a line of 100 MB is skipped in constant memory and refused with the id at its beginning."""
         size = 100 * 10**6
         with Server() as s:
             s.open()
@@ -91,9 +91,9 @@ class BadInput(kp.DriveTest):
             self.assertEqual(len(said), 1, said)
             self.assertEqual((said[0]["id"], said[0]["error"]["code"]), ("big", -32600))
             self.assertIn("too large", said[0]["error"]["message"])
-            # The beginning, up to the limit, is kept while it grows; nothing of what follows.
+            # Only the beginning, up to the limit, is kept while it grows.
             self.stays_below(s, 48 * MIB, f"a line of {size} bytes")
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_e3_a_long_line_without_id(self):
         """E3: without an id at its beginning the error has no id."""
@@ -105,7 +105,7 @@ class BadInput(kp.DriveTest):
             said = s.seen[before:-1]
             self.assertEqual(len(said), 1, said)
             self.is_anonymous_error(said[0], -32600)
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_e3_end_of_input_in_a_skipped_line(self):
         """E3, C10: the input ends while a long line is being skipped."""
@@ -127,7 +127,7 @@ class BadInput(kp.DriveTest):
             s.open()
             text = "x" * (16 * MIB - 1000)
             self.assertEqual(text_length(s.ask(call(1, "echo", {"text": text}))), len(text))
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_e4_not_an_object(self):
         """E4: a number, a string, null and true are refused."""
@@ -135,8 +135,8 @@ class BadInput(kp.DriveTest):
             with self.subTest(bad=bad):
                 self.is_refused(bad, -32600)
 
-    def test_e5_a_batch_where_there_are_none(self):
-        """E5: outside revision 2025-03-26 an array is refused once, and no member of it is executed."""
+    def test_e5_a_batch_in_other_revisions(self):
+        """E5: outside revision 2025-03-26 an array is refused once, and none of its members is executed."""
         self.is_refused(line([call(1, "echo", {"text": "no"}), call(2, "echo", {"text": "no"})]), -32600)
         self.is_refused(b"[]\n", -32600)
 
@@ -173,7 +173,7 @@ class BadInput(kp.DriveTest):
             self.assertEqual(s.ping()["result"], {})
             self.assertIn("result", s.open())
             self.assertIn("result", s.ask(request(1, "tools/list")))
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_a11_notifications_get_no_reply(self):
         """A11, B9, E9: notifications, known or not, well formed or not, are never answered."""
@@ -200,7 +200,7 @@ class BadInput(kp.DriveTest):
         ]))
 
     def test_e0_a_flood_of_bad_lines(self):
-        """E0, J6: 100,000 bad lines do not grow the process or its log; good messages between them are served."""
+        """E0, J6: 100,000 invalid lines do not grow the process or its log; valid messages between them are served."""
         with Server() as s:
             s.open()
             for block in range(100):
@@ -210,10 +210,10 @@ class BadInput(kp.DriveTest):
                 self.is_text(s.answer(block), "good")
             errors = [m for m in s.seen if kp.is_anonymous(m)]
             self.assertGreater(len(errors), 0)
-            self.assertLess(len(errors), 100_000, "anonymous errors have a rate")
+            self.assertLess(len(errors), 100_000, "errors without an id are rate limited")
             self.stays_below(s, 32 * MIB, "bad lines")
-            self.assertLess(len(s.said()), 100_000)
-            self.leaves(s)
+            self.assertLess(len(s.stderr_text()), 100_000)
+            self.ends_input(s)
 
 
 def text_length(answer):
@@ -222,7 +222,7 @@ def text_length(answer):
 
 class Framing(kp.DriveTest):
     def test_split_at_every_byte(self):
-        """A message arrives byte by byte, or in two pieces cut at every place: always the same answer."""
+        """A message arrives byte by byte, or in two pieces split at every position: always the same answer."""
         with Server() as s:
             s.open()
             text = "größer als 水, 🚢 \\ \" end"
@@ -236,10 +236,10 @@ class Framing(kp.DriveTest):
                 s.until_read()
                 s.send_raw(whole[cut:])
                 self.is_text(s.answer(1), text)
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_5000_messages_in_one_write(self):
-        """5,000 messages come in a single write and are answered in order."""
+        """5,000 messages arrive in a single write and are answered in order."""
         with Server() as s:
             s.open()
             fcntl.fcntl(s.out_fd, F_SETPIPE_SZ, 1 << 20)
@@ -249,16 +249,16 @@ class Framing(kp.DriveTest):
                 answer = s.next("an answer")
                 self.assertEqual(answer["id"], i)
                 self.is_text(answer, f"{i}")
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_large_texts(self):
-        """Texts around the sizes of pipes and buffers come back as they were."""
+        """Texts around the sizes of pipes and buffers are returned unchanged."""
         with Server() as s:
             s.open()
             for size in (0, 1, 4095, 4096, 65535, 65536, 65537, 262143, 262145, 1_000_003):
                 text = ("0123456789äöü" * (size // 13 + 1))[:size]
                 self.is_text(s.ask(call(size, "echo", {"text": text})), text)
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_every_answer_is_one_line_of_json(self):
         """Control characters, line separators and quotes in a text never break the framing."""
@@ -266,7 +266,7 @@ class Framing(kp.DriveTest):
             s.open()
             text = "".join(map(chr, range(0x20))) + '"\\\x7f\u2028\u2029\ufeff\U0010ffff'
             self.is_text(s.ask(call(1, "echo", {"text": text})), text)
-            self.leaves(s)
+            self.ends_input(s)
 
 
 if __name__ == "__main__":

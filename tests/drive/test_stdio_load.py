@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Floods, races and slow readers: nothing is answered twice and nothing grows. Against the real process."""
+"""Load, races and slow readers: nothing is answered twice and memory does not grow."""
 
 # ctest-labels: serial threads
 # ctest-timeout: 900
@@ -34,7 +34,7 @@ class Cancelling(kp.DriveTest):
                         out.append(cancel(pending.pop(chance.randrange(len(pending)))))
                 out += (cancel(ident) for ident in pending)
                 pending.clear()
-                # In pieces of any size, so that cancels meet their calls in every state.
+                # In pieces of any size, so that cancels arrive in every state of their calls.
                 data = lines(out)
                 while data:
                     cut = chance.randrange(1, 4000)
@@ -45,10 +45,10 @@ class Cancelling(kp.DriveTest):
             self.is_ledger_in_order(s.seen)
             for message in s.seen:
                 self.assertNotIn("error", message)
-            self.leaves(s)
+            self.ends_input(s)
 
     def is_ledger_in_order(self, messages):
-        """At most one answer for each id, and nothing about a request after it (A2)."""
+        """Checks at most one answer for each id, and no message about a request after it (A2)."""
         self.each_answered_at_most_once(messages)
         answered = set()
         last = {}
@@ -62,7 +62,7 @@ class Cancelling(kp.DriveTest):
                 last[token] = message["params"]["progress"]
 
     def test_b16_every_other_one_is_cancelled(self):
-        """B2, B16: of 200 running calls every other one is cancelled; the others are untouched."""
+        """B2, B16: of 200 running calls every other one is cancelled; the others are not affected."""
         with Server() as s:
             s.open(capabilities={"roots": {}})
             s.send(*(call(i, "ask_roots") for i in range(200)))
@@ -77,7 +77,7 @@ class Cancelling(kp.DriveTest):
             told = [m["params"]["requestId"] for m in said if m.get("method") == "notifications/cancelled"]
             self.assertEqual(sorted(told), sorted(asked[::2]), "B12: one cancel for each nested request")
             self.assertEqual(len([m for m in said if kp.is_answer(m)]), 101)
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_b8_the_same_cancel_1000_times(self):
         """B8: a repeated cancel has the effect of one."""
@@ -95,7 +95,7 @@ class Cancelling(kp.DriveTest):
             self.ends_well(s)
 
     def test_j3_200000_calls_leave_nothing_behind(self):
-        """J3, A8: after 200,000 calls with the same few ids, memory and descriptors are as they were."""
+        """J3, A8: after 200,000 calls with the same few ids, memory and descriptors have not grown."""
         with Server() as s:
             s.open()
 
@@ -113,7 +113,7 @@ class Cancelling(kp.DriveTest):
             self.assertEqual(s.descriptors(), descriptors)
             if not kp.is_sanitized():
                 self.assertLess(s.memory(), memory + MIB)
-            self.leaves(s)
+            self.ends_input(s)
 
 
 class Flood(kp.DriveTest):
@@ -155,12 +155,12 @@ class Flood(kp.DriveTest):
             s.send(*({"jsonrpc": "2.0", "id": ident, "result": {"roots": [{"uri": "file:///x"}]}} for ident in asked))
             for i in range(IN_FLIGHT):
                 self.is_text(s.answer(i), "1 root\nfile:///x")
-            self.leaves(s)
+            self.ends_input(s)
 
 
 class SlowReader(kp.DriveTest):
     def write_until_refused(self, s, data):
-        """Writes until the server takes no more: the input pipe is full and the server rests. How much went in."""
+        """Writes until the server reads no more: the input pipe is full and the server sleeps. Returns the number of bytes."""
         done = 0
         deadline = kp.Deadline("the server to stop reading")
         poller = select.poll()
@@ -170,21 +170,21 @@ class SlowReader(kp.DriveTest):
             try:
                 done += os.write(s.out_fd, data[done:done + 65536])
             except BlockingIOError:
-                # It rests with input waiting for it: it does not want it. A write wakes it before we look.
+                # It sleeps although input is available, so it has paused reading. A write wakes it before we check.
                 if s.asleep() and s.asleep() and not poller.poll(0):
                     break
                 os.sched_yield()
         return done
 
     def test_j1_a_reader_that_stops_reading(self):
-        """J1: nobody reads the answers: the server keeps a bounded number of bytes; later all are there."""
+        """J1: the client does not read the answers: the server queues a bounded number of bytes; later all answers arrive."""
         with Server(read=False) as s:
             count = 60_000
             text = "x" * 1000
             s.send(kp.initialize("open"))
             data = lines(call(i, "echo", {"text": text}) for i in range(count))
             taken = self.write_until_refused(s, data)
-            self.assertLess(taken, len(data), "the server went on reading")
+            self.assertLess(taken, len(data), "the server continued to read")
             self.assertGreater(taken, 4 * MIB, "the server stopped early")
             self.stays_below(s, 32 * MIB, "answers nobody reads")
 
@@ -196,10 +196,10 @@ class SlowReader(kp.DriveTest):
                 self.assertEqual(answer["id"], i)
                 self.assertEqual(kp.text_of(answer), text)
             self.stays_below(s, 32 * MIB, "answers read late")
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_j1_progress_for_a_reader_that_stops_reading(self):
-        """J1: progress is merged, never out of order, and always before the answer, which is never dropped."""
+        """J1: progress is coalesced, never out of order, and always before the answer, which is never dropped."""
         with Server(read=False) as s:
             sleeps = [f"sleep {i}" for i in range(200)]
             s.send(kp.initialize("open"), *(call(i, "sleep", {"ms": 50}, {"progressToken": i}) for i in sleeps))
@@ -220,10 +220,10 @@ class SlowReader(kp.DriveTest):
                     self.assertGreater(value, last.get(token, 0))
                     last[token] = value
             self.assertEqual(set(last.values()), {10}, "the newest progress comes before the answer")
-            self.leaves(s)
+            self.ends_input(s)
 
     def test_b4_a_queued_answer_is_withdrawn(self):
-        """B4: answers behind a stalled writer are withdrawn by a cancel; those around them stay, whole and in order."""
+        """B4: a cancel withdraws answers behind a stalled writer; others are sent, whole and in order."""
         with Server(read=False) as s:
             # The pipe holds 64 KiB, so all but the first few of these wait inside the server.
             s.send(kp.initialize("open"), *(call(i, "echo", {"text": "x" * 1000}) for i in range(1000)))
@@ -233,7 +233,20 @@ class SlowReader(kp.DriveTest):
             s.answer("done")
             ids = [m["id"] for m in s.seen]
             self.assertEqual(ids, ["open", *range(500), *range(501, 1000, 2), "done"])
-            self.leaves(s)
+            self.ends_input(s)
+
+    def test_j3_memory_of_large_messages_is_returned(self):
+        """J3: most of the memory that large messages needed is returned to the system when no more of them arrive."""
+        if kp.is_sanitized():
+            return
+        with Server() as s:
+            s.open()
+            idle = s.memory()
+            for i in range(3):
+                s.ask(call(i, "echo", {"text": "x" * 10_000_000}))
+            self.assertGreater(s.peak_memory(), idle + 10 * MIB)
+            kp.until(lambda: s.memory() < s.peak_memory() / 2, "the memory to be returned")
+            self.ends_input(s)
 
     def test_c7_hang_up_of_a_reader_that_stopped_reading(self):
         """C7, J1: a client that disconnects during backpressure is detected, and the process exits."""

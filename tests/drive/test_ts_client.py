@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""The official TypeScript SDK clients, versions 1.32.2 and 2.4.0, as the other side of `keel demo --stdio`.
+"""The official TypeScript SDK clients, versions 1.32.2 and 2.4.0, with `keel demo --stdio`.
 
-KEEL_BIN names the folder of the keel command, or the command itself. Without it build/release/bin is used.
-"""
+KEEL_BIN is the folder of the keel command, or the command itself (default: build/release/bin)."""
 
 # ctest-labels: release_only
 # ctest-timeout: 300

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""The official TypeScript SDK clients, versions 1.32.2 and 2.4.0, as the other side of `keel demo --http`.
+"""The official TypeScript SDK clients, versions 1.32.2 and 2.4.0, with `keel demo --http`.
 
-KEEL_BIN names the folder of the keel command, or the command itself. Without it build/release/bin is used.
-"""
+KEEL_BIN is the folder of the keel command, or the command itself (default: build/release/bin)."""
 
 # ctest-labels: release_only
 # ctest-timeout: 900
@@ -16,7 +15,7 @@ from ts_clients import EVERY_CLIENT, ONE_OF_EACH_ERA, ClientsTest
 
 
 def make_certificate(folder):
-    """A certificate for 127.0.0.1 that signs itself, and its key."""
+    """A self-signed certificate for 127.0.0.1, and its key."""
     certificate, key = Path(folder) / "certificate.pem", Path(folder) / "key.pem"
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
@@ -36,16 +35,16 @@ class OverHttp(ClientsTest):
         self.converse(EVERY_CLIENT)
 
     def test_threads(self):
-        """The same with one thread, and with more than there are processors."""
+        """The same with one thread, and with more threads than processors."""
         self.converse(ONE_OF_EACH_ERA, "--threads", "1")
         self.converse(ONE_OF_EACH_ERA, "--threads", "8")
 
     def test_f10_json(self):
-        """F10: a server that never streams answers calls, tells of changes, and fails at once where it cannot ask."""
+        """F10: a server that never streams answers calls, sends change notifications, and fails at once if it cannot ask."""
         self.converse(("v1", "v2-legacy", "v2-pin"), "--json", told=("json",))
 
     def test_f10_stateless(self):
-        """F10: a server without sessions answers older clients too, and fails at once where it cannot ask."""
+        """F10: a server without sessions answers older clients too, and fails at once if it cannot ask."""
         self.converse(("v1", "v2-legacy", "v2-pin"), "--stateless", told=("stateless",))
 
     def test_tls(self):
@@ -56,14 +55,14 @@ class OverHttp(ClientsTest):
                           environment={"NODE_EXTRA_CA_CERTS": certificate})
 
     def test_h6_h9_h11_h20_resumption(self):
-        """H6 H9 H11 H20: a client whose connections are cut comes back and gets each event and the answer once."""
+        """H6 H9 H11 H20: a client whose connections are cut reconnects and gets each event and the answer once."""
         for client in ("v1", "v2-legacy"):
             for threads in ("1", "4"):
                 with self.subTest(client=client, threads=threads), self.served("--threads", threads) as server:
                     self.run_script("resume.mjs", client, server.url)
 
     def test_i2_i3_i11_lost_connections(self):
-        """I2 I3 I11: in 2026-07-28 a call ends with its connection, and so does a subscription."""
+        """I2 I3 I11: in 2026-07-28 a call or a subscription ends with its connection."""
         for threads in ("1", "4"):
             with self.subTest(threads=threads), self.served("--threads", threads) as server:
                 self.run_script("resume.mjs", "v2-pin", server.url)
@@ -71,7 +70,7 @@ class OverHttp(ClientsTest):
 
 class OverOldSse(ClientsTest):
     def test_conversations(self):
-        """The transport of 2024-11-05: one stream for all that the server says."""
+        """The transport of 2024-11-05: one stream for all messages of the server."""
         for client in ("v1", "v2-legacy"):
             with self.subTest(client=client), self.served("--old-sse") as server:
                 self.run_script("conversation.mjs", client, "sse", f"{server.origin}/sse")

@@ -1,6 +1,6 @@
 #pragma once
 
-// What can happen to one end of a connection, as small values that a search can put in any order.
+// The events that can happen to one end of a connection, as small values that a search can put in any order.
 
 #include <cstdint>
 #include <string>
@@ -10,40 +10,40 @@
 namespace keel::explore {
 
 enum class what : std::uint8_t {
-    // The peer. `who` says which request, `life` the how-manieth request with that id.
+    // The peer. `who` is the request; `life` counts the requests with the same id.
     arrive,
     arrive_together,  // the next requests of both ids, in one batch array
-    cancel,           // names an id, so it means whatever request has it now
+    cancel,           // by id: cancels the newest request with that id
     reply,
     reply_error,
-    peer_progress,  // about a request of ours
+    peer_progress,  // for one of our requests
     // Handlers.
     begin,
     finish,  // returns a result
     fail,    // throws
-    quit,    // ends without anything to say
+    quit,    // ends without a result or an error
     progress,
     log,
     ask,      // a nested request
-    give_up,  // on its nested request
+    give_up,  // cancels its nested request
     // The connection.
     eof,
     read_error,
     write_error,
     stall,
     resume,
-    dribble,     // a stalled writer takes a single byte more
-    next_frame,  // a stalled writer takes the rest of a frame, or one frame
+    dribble,     // a stalled writer accepts one more byte
+    next_frame,  // a stalled writer accepts the rest of a frame, or one frame
     close,
-    close_drain,  // with some time for the handlers
+    close_drain,  // with a drain time for the handlers
     close_own,    // a handler closes its own connection
-    // The clock moves to the next moment at which something is due.
+    // The clock advances to the next deadline.
     tick,
 };
 inline constexpr std::uint8_t kinds_of_events = static_cast<std::uint8_t>(what::tick) + 1;
 
-/// Who: the ids that requests come with. `a` is 1 and `b` is "1", which are two different ids (A4); `probe` is 0. `self`
-/// stands for requests of our own that no handler makes.
+/// The request ids. `a` is 1 and `b` is "1", which are two different ids (A4); `probe` is 0. `self` stands for our own
+/// requests that are sent outside handlers.
 enum class who : std::uint8_t { a, b, probe, self };
 inline constexpr std::size_t ids = 3;
 
@@ -55,10 +55,10 @@ struct event {
     friend bool operator==(const event&, const event&) = default;
 };
 
-/// "a2 returns": for a person who has to understand a failure.
+/// "a2 returns", for failure messages.
 std::string name_of(const event&);
 
-/// Each event once for each time it is listed.
+/// Lists events; an event that is listed twice happens twice.
 using events = std::vector<event>;
 
 }  // namespace keel::explore

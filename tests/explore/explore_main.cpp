@@ -1,4 +1,4 @@
-// keel-explore: feeds the peer more orderings of events than the tests do.
+// keel-explore: runs more orderings of events against peer_core than the tests do.
 
 #include "explore/scenarios.hpp"
 #include "rpc/planted.hpp"

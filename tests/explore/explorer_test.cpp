@@ -1,4 +1,4 @@
-// The explorer itself: it counts right, and it finds mistakes.
+// Tests of the explorer: it enumerates all orderings and finds planted bugs.
 
 #include "explore/scenarios.hpp"
 #include "rpc/planted.hpp"
@@ -33,17 +33,17 @@ TEST_CASE("the explorer runs every ordering once") {
     events two = {{what::arrive, who::a}, {what::begin, who::a}, {what::finish, who::a},
                   {what::arrive, who::b}, {what::begin, who::b}, {what::finish, who::b}};
     CHECK(count({}) == 1);
-    CHECK(count(two) == 20);  // 6! / (3! 3!): two rows of three, shuffled
+    CHECK(count(two) == 20);  // 6! / (3! 3!): two sequences of three events, interleaved
     auto with = [&](std::initializer_list<event> more) {
         events set = two;
         set.insert(set.end(), more);
         return count(set);
     };
-    CHECK(with({{what::stall}}) == 140);                                           // at each of 7 places
+    CHECK(with({{what::stall}}) == 140);                                           // at each of 7 positions
     CHECK(with({{what::stall}, {what::resume}}) == 560);                           // 20 × 8! / (6! 2!)
-    CHECK(with({{what::cancel, who::probe}, {what::cancel, who::probe}}) == 560);  // equal events are not told apart
+    CHECK(with({{what::cancel, who::probe}, {what::cancel, who::probe}}) == 560);  // equal events are not distinguished
     CHECK(with({{what::cancel, who::probe}, {what::stall}}) == 1120);
-    // Four at the places before and after the three events of a; two of them keep the handler from being run.
+    // Four at the positions before and after the three events of `a`; two of them prevent the handler from running.
     CHECK(count({{what::arrive, who::a}, {what::begin, who::a}, {what::finish, who::a}, {what::cancel, who::a}}) == 4);
 }
 
@@ -79,7 +79,7 @@ TEST_CASE("A1 A9 B1 B4 B8 B12 C11 C12 D1 D6 F4: every planted bug is found") {
         std::printf("planted bug %s: found in %llu of %llu orderings\n%s", name,
                     static_cast<unsigned long long>(t.broken), static_cast<unsigned long long>(t.orderings),
                     describe(c).c_str());
-        // It is the bug and not the ordering.
+        // The bug causes the failure, not the ordering.
         planted::now(planted::none);
         CHECK_FALSE(replay(c.setting, c.events, c.finale).has_value());
     }

@@ -1,5 +1,5 @@
-// The lifecycle contract in every ordering of many sets of events, and in every ordering of a few events of any kind.
-// world.hpp says what is checked after each step; a failure prints the shortest steps that show it.
+// The lifecycle rules in every ordering of many sets of events, and in every ordering of a few events of any kind.
+// world.hpp lists the checks after each step; a failure prints the shortest sequence that reproduces it.
 
 #include "explore/scenarios.hpp"
 
@@ -21,8 +21,8 @@ namespace {
 #endif
 #endif
 
-// Ten to fifty times slower under a sanitizer: a part of each scenario, and fewer events of any kind. What is left out
-// there runs in the ordinary build.
+// Sanitizers make this ten to fifty times slower, so they run a part of each scenario and fewer events of any kind. The
+// ordinary build runs all of them.
 #ifdef KEEL_EXPLORE_LITTLE
 constexpr bool little = true;
 #else
@@ -32,7 +32,7 @@ constexpr std::uint64_t part = little ? 400 : UINT64_MAX;
 constexpr unsigned depth = little ? 3 : 5;
 constexpr std::uint64_t walks = little ? 300 : 20'000;
 
-// Of all test cases that ran so far.
+// Of all test cases that have run so far.
 std::vector<std::uint64_t> hashes;
 unsigned parts_run = 0;
 
@@ -46,7 +46,7 @@ void explore(const std::vector<scenario>& scenarios) {
     for (const scenario& s : scenarios) {
         CAPTURE(std::string(s.name));
         tally t;
-        // When only a part is looked at, some orderings from the beginning and some from elsewhere.
+        // If only a part is explored, take some orderings from the beginning and some from the rest.
         for (std::uint64_t seed = 0; seed < (little ? 3u : 1u); ++seed) {
             search_options options{.limit = t.orderings + part, .seed = seed, .hashes = &hashes};
             search_orderings(s, options, t);
@@ -101,7 +101,7 @@ TEST_CASE("at least a million distinct orderings were explored") {
     auto distinct = std::unique(hashes.begin(), hashes.end()) - hashes.begin();
     std::printf("explored %zu orderings, %td of them distinct\n", hashes.size(), distinct);
     if (parts_run < 8) {
-        MESSAGE("not all of the test cases above ran");
+        MESSAGE("some of the test cases above did not run");
     } else {
         CHECK(distinct >= (little ? 10'000 : 1'000'000));
     }

@@ -22,7 +22,7 @@ events operator+(events x, const events& y) {
 
 event of(what kind, who w = who::a, std::uint8_t life = 1) { return {kind, w, life}; }
 
-// A request that is served to its end.
+// A request that is processed completely.
 events served(who w, what how, std::uint8_t life = 1) {
     return {of(what::arrive, w, life), of(what::begin, w, life), of(how, w, life)};
 }

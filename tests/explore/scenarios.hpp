@@ -8,10 +8,10 @@
 
 namespace keel::explore {
 
-/// Servers and clients with different bounds: each brings other deadlines and other limits to bear.
+/// Servers and clients with different limits, which lead to different deadlines.
 std::vector<setting> all_settings();
 
-// One group for each part of the contract.
+// One group for each group of rules.
 std::vector<scenario> cancelling();
 std::vector<scenario> reused_ids();
 std::vector<scenario> asking();

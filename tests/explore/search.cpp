@@ -24,7 +24,7 @@ std::uint64_t hash_of(const setting& s, const events& trace) noexcept {
     return mix(h, trace.size());
 }
 
-// What went wrong while `run` ran, if anything did. A core that throws is broken too.
+// Returns the violation that `run` throws, if any. Any other exception of the core is a violation too.
 template <class Run>
 std::optional<std::string> problem_of(Run run) {
     try {
@@ -44,8 +44,9 @@ void note(tally& t, const setting& s, const events& trace, unsigned finale, std:
     }
 }
 
-// Runs one ordering after another. At each point the source says what could happen next, and is told what did; the path
-// of choices is counted up like the digits of a number. The core cannot be copied, so each ordering runs from the start.
+// Runs one ordering after another. At each step the source offers the possible events and is notified of the chosen
+// one; the path of choices is incremented like the digits of a number. The core cannot be copied, so each ordering runs
+// from the start.
 template <class Source>
 void count_up(const setting& s, Source source, const search_options& options, tally& t) {
     struct digit {
@@ -81,7 +82,7 @@ void count_up(const setting& s, Source source, const search_options& options, ta
         if (problem) {
             note(t, s, trace, finale, std::move(*problem));
             if (options.stop_when_broken) return;
-            path.resize(trace.size());  // what lies behind the failure was not looked at
+            path.resize(trace.size());  // orderings after the failing step were not explored
         }
         while (!path.empty() && ++path.back().choice == path.back().alternatives) path.pop_back();
         if (path.empty()) return;
@@ -145,7 +146,7 @@ void search_random(const setting& s, unsigned depth, std::uint64_t count, const 
     std::mt19937_64 random(mix(options.seed, std::hash<std::string_view>()(s.name)));
     events trace;
     events offered;
-    // Each walk leaves some kinds of events out, so that the rarer meetings are not drowned by an early end.
+    // Each walk omits some kinds of events; otherwise most walks end early and rare combinations are not reached.
     for (std::uint64_t i = 0; i < count && t.orderings < options.limit; ++i) {
         trace.clear();
         std::uint32_t kinds = all_kinds & ~static_cast<std::uint32_t>(random() & random());

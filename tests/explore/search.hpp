@@ -1,7 +1,7 @@
 #pragma once
 
-// Every ordering of a set of events, every ordering up to a depth, or orderings drawn at random; and the shortest way to
-// show a failure.
+// Runs every ordering of a set of events, every ordering up to a depth, or random orderings; reduces a failure to the
+// shortest sequence that reproduces it.
 
 #include "explore/world.hpp"
 
@@ -12,7 +12,7 @@
 
 namespace keel::explore {
 
-/// A set of events under one setting. Each event happens at most once per listing, in any order in which it can.
+/// A set of events under one setting. Each event happens at most as often as it is listed, in every possible order.
 struct scenario {
     std::string_view name;
     explore::setting setting;
@@ -26,9 +26,9 @@ struct counterexample {
     std::string what;
 };
 
-/// For a person: what was broken and the steps that lead to it.
+/// A readable report: the violation and the steps that lead to it.
 std::string describe(const counterexample&);
-/// The same failure, or another, with as few events as leaving some out can reach.
+/// Removes events as long as a failure, the same or another, remains.
 counterexample shrink(counterexample);
 
 struct tally {
@@ -41,19 +41,19 @@ struct search_options {
     std::uint64_t limit = UINT64_MAX;  // orderings, over all searches that share the tally
     bool stop_when_broken = true;
     std::uint64_t seed = 0;                        // not 0: alternatives are tried in another order
-    std::vector<std::uint64_t>* hashes = nullptr;  // one for each ordering, to count the distinct ones
+    std::vector<std::uint64_t>* hashes = nullptr;  // one for each ordering, to count distinct orderings
 };
 
 /// Every ordering of the scenario's events.
 void search_orderings(const scenario&, const search_options&, tally&);
-/// Every ordering of `depth` events, of all that could happen at each point (kinds as in world::offer).
+/// Every ordering of `depth` events, out of all that are possible at each step (kinds as in world::offer).
 void search_depth(const setting&, std::uint32_t kinds, unsigned depth, const search_options&, tally&);
-/// Orderings of `depth` events, each drawn at random.
+/// Random orderings of `depth` events.
 void search_random(const setting&, unsigned depth, std::uint64_t count, const search_options&, tally&);
 
 inline constexpr std::uint32_t all_kinds = (std::uint32_t{1} << kinds_of_events) - 1;
 
-/// Nothing when the contract held. Events that could not happen are left out.
+/// Returns nothing if all rules held. Events that are not possible are omitted.
 std::optional<std::string> replay(const setting&, const events&, unsigned finale);
 
 }  // namespace keel::explore

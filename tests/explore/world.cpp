@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-// Events: what they do to the core, and what the contract says must come of it. What the core then says and writes is
-// held against it in world_checks.cpp.
+// Events: what they do to the core, and which results the rules require. world_checks.cpp compares the actions and the
+// output of the core with these.
 
 namespace keel::explore {
 
@@ -50,7 +50,7 @@ std::string world::name(const life& l) {
 
 void world::broken(std::string why) const { throw violation{std::move(why)}; }
 
-// ---- looking around ----
+// ---- state queries ----
 
 world::life* world::find(explore::who w, std::uint8_t number) {
     for (life& l : lives_) {
@@ -89,8 +89,8 @@ std::size_t world::waiting() const noexcept {
         std::count_if(questions_.begin(), questions_.end(), [](const question& q) { return q.waiting; }));
 }
 
-// On the wire: the first question the peer knows of and has not answered, else the last one it knows of (for a second
-// answer). Otherwise the first that is waited for.
+// On the wire: the first question that the peer has received and not answered, otherwise the last one it has received
+// (for a second answer). Otherwise the first one that is waited for.
 world::question* world::question_of(const event& e, bool on_wire) {
     int asker = -1;
     if (e.who != who::self) {
@@ -180,7 +180,7 @@ void world::offer(std::uint32_t mask, events& out) const {
     }
 }
 
-// ---- the ledger ----
+// ---- the expected state ----
 
 void world::settle(life& l, cell to, answer due, rpc::stop_cause cause) {
     l.state = to;
@@ -193,7 +193,8 @@ void world::settle_question(question& q, error_kind kind) {
     q.expected = kind;
 }
 
-// Nobody waits any more: what has not left never leaves (D6), otherwise the peer hears of it once (D7).
+// Nobody waits any more: a request that has not been written is never written (D6), otherwise the peer is notified once
+// (D7).
 void world::abandon(question& q) {
     if (q.started) {
         q.cancel_due = true;
@@ -233,8 +234,8 @@ void world::was_cancelled(explore::who w) {
         drop_questions(static_cast<int>(l - lives_.data()));
         return look_for_end();
     }
-    // It means the newest request of that id, if anything at all. Only a peer that breaks the rules for ids can have more
-    // than one answer under way; of batches it then gets whichever.
+    // It applies to the newest request with that id, if any. Only a peer that violates the rules for ids can have more
+    // than one answer pending; with batches either of them may be sent.
     std::vector<life*> pending;
     const life* newest = nullptr;
     bool batch = false;
@@ -286,7 +287,7 @@ void world::end_abruptly() {
 }
 
 void world::look_for_end() {
-    // A drain is for requests that can still be answered.
+    // A drain waits only for requests that can still be answered.
     if (phase_ == phase::draining && open_records() == 0) return end_orderly();
     if (phase_ != phase::closing || records() > 0) return;
     grace_.reset();
@@ -300,8 +301,8 @@ void world::look_for_end() {
     stall_.reset();
 }
 
-// A peer that takes nothing is given up after a while, counted from the last byte it took or from the moment when there
-// was something to take (C11).
+// A peer that reads nothing is disconnected after a timeout, counted from the last byte that it read or from the moment
+// when output was queued (C11).
 void world::output_changed(bool bytes_taken) {
     if (sink_.pending().empty()) {
         stall_.reset();
@@ -355,7 +356,7 @@ void world::apply(const event& e) {
     if (stalled_) queued_before_ = sink_.pending();
     else queued_before_.clear();
     do_event(e);
-    // What is queued now came later than what was: it depends on how it was exchanged whether the clock began anew.
+    // The frames queued now are newer than before: whether the timeout restarted depends on how they were replaced.
     if (!queued_before_.empty() && stall_ && !survived_in_queue()) stall_ = now_ + write_stall;
     output_changed(e.kind == what::dribble || e.kind == what::next_frame);
     absorb();

@@ -1,8 +1,8 @@
 #pragma once
 
-// A peer_core together with everything around it (peer, handlers, writer, clock) and with a ledger of what the
-// contract says must have come of it. The ledger knows nothing of how the core works: it has the four-valued cell of
-// docs/lifecycle.md for each request, and the order in which a connection ends.
+// A peer_core together with everything around it (peer, handlers, writer, clock) and a model of the state that the
+// rules require. The model does not depend on how the core works: it has the four-valued cell of docs/lifecycle.md for
+// each request, and the order in which a connection ends.
 
 #include "explore/event.hpp"
 #include "rpc/byte_stream_sink.hpp"
@@ -17,7 +17,7 @@
 
 namespace keel::explore {
 
-/// The contract was broken.
+/// A rule was violated.
 struct violation {
     std::string what;
 };
@@ -27,12 +27,12 @@ struct setting {
     rpc::role role = rpc::role::server;
     duration drain_on_eof{};
     duration request_idle = std::chrono::seconds(5);
-    bool tight = false;         // anything queued is too much: progress is merged, logs are dropped (J1)
+    bool tight = false;         // any queued byte exceeds the limit: progress is coalesced, logs are dropped (J1)
     bool shield_first = false;  // the first request is `initialize` (B10)
     std::size_t max_in_flight = 256;
 };
 
-/// How an ordering is brought to its end once its events are used up.
+/// How an ordering ends after its last event.
 inline constexpr unsigned finales = 10;
 std::string name_of_finale(unsigned);
 
@@ -40,13 +40,15 @@ class world {
 public:
     explicit world(const setting&);
 
-    /// Could it happen now? (A handler cannot return before it has begun; nothing arrives after the end of the input.)
+    /// Whether the event is possible now. (A handler cannot return before it has begun; nothing arrives after the end
+    /// of input.)
     bool enabled(const event&) const;
-    /// Everything that could happen now, of the kinds in `mask` (bit n for the kind of number n).
+    /// All events that are possible now, of the kinds in `mask` (bit n for kind n).
     void offer(std::uint32_t mask, events& out) const;
-    /// Lets it happen and checks everything. Throws violation.
+    /// Applies the event and checks everything. Throws violation.
     void apply(const event&);
-    /// Ends the connection in one of several ways, runs it to its end, uses what is left over, checks the balance.
+    /// Ends the connection in one of several ways, runs it to its end, uses the remaining objects, checks that nothing
+    /// is left.
     void run_to_end(unsigned finale);
 
     bool closed() const noexcept { return phase_ == phase::closed; }
@@ -66,17 +68,17 @@ private:
         bool running = false;
         bool shielded = false;
         bool in_batch = false;
-        bool duplicate = false;  // its id was in flight: not a request at all (A7)
+        bool duplicate = false;  // its id was in flight: it is not a request (A7)
         cell state = cell::open;
         answer due = answer::none;
-        bool taken_back = false;  // cancelled before a byte of its answer had left: nothing of it may be written
-        bool may_vanish = false;  // a peer used its id again too early, and a cancel may have meant either
-        unsigned started = 0;     // answers whose first byte has left
+        bool taken_back = false;  // cancelled before its answer was started: nothing of it may be written
+        bool may_vanish = false;  // the peer reused its id too early, so a cancel may have meant either request
+        unsigned started = 0;     // answers whose first byte was written
         unsigned written = 0;
-        rpc::stop_cause cause = rpc::stop_cause::none;  // for which its token must have fired
+        rpc::stop_cause cause = rpc::stop_cause::none;  // the cause with which its token must have been triggered
         unsigned fired = 0;
-        std::uint16_t said = 0;       // progress and logs so far, numbered from 1
-        std::uint16_t last_said = 0;  // the newest that was said while the request was open
+        std::uint16_t said = 0;       // progress and log messages so far, numbered from 1
+        std::uint16_t last_said = 0;  // the newest one that was sent while the request was open
         std::uint16_t last_progress = 0;
         std::uint16_t due_words = 0;
         std::uint16_t started_words = 0;
@@ -89,12 +91,12 @@ private:
         int asker = -1;  // index of a life, or -1
         bool waiting = true;
         bool withdrawn = false;  // must never be written
-        bool started = false;    // its first byte has left
+        bool started = false;    // its first byte was written
         bool written = false;
-        bool cancel_due = false;  // the peer knows of it and must hear that nobody waits any more
+        bool cancel_due = false;  // the peer has received it and must be notified of the cancel
         unsigned cancels = 0;
         unsigned cancels_written = 0;
-        bool silent = false;  // the caller gave up: no deliver
+        bool silent = false;  // the caller cancelled: no deliver
         unsigned delivered = 0;
         unsigned replies = 0;
         error_kind expected = error_kind::closed;
@@ -123,7 +125,7 @@ private:
     question* question_of(const event&, bool on_wire);
     const question* question_of(const event& e, bool on_wire) const;
 
-    // What the ledger does when something happens.
+    // Updates of the model, one for each event.
     life& arrived(explore::who w);
     void was_cancelled(explore::who w);
     void settle(life& l, cell to, answer due, rpc::stop_cause cause);
@@ -140,7 +142,7 @@ private:
     void time_passed();
     std::optional<time_point> next_deadline() const;
 
-    // What the core has done.
+    // Checks of what the core has done.
     void do_event(const event&);
     void feed_request(explore::who w);
     void ask(const event&);
@@ -163,7 +165,7 @@ private:
     time_point now_;
 
     std::vector<life> lives_;
-    std::vector<std::size_t> to_start_;  // lives that must be handed to a handler in this step
+    std::vector<std::size_t> to_start_;  // requests that must be passed to a handler in this step
     std::array<std::uint8_t, ids> arrivals_{};
     std::vector<question> questions_;
 
@@ -172,17 +174,17 @@ private:
     bool output_dead_ = false;
     bool stalled_ = false;
     std::optional<time_point> drain_, grace_, final_, stall_;
-    time_point stall_from_{};  // from when on a stalled peer may be given up; at stall_ it must be
+    time_point stall_from_{};  // the earliest time at which a stalled peer may be disconnected; at stall_ it must be
     unsigned times_closed_ = 0;
     std::size_t abandoned_ = 0;
     unsigned anonymous_due_ = 0, anonymous_started_ = 0, anonymous_written_ = 0;
 
     std::vector<rpc::action> actions_;
     std::string started_;            // the frame that is being written
-    std::size_t started_taken_ = 0;  // bytes of it that have left
+    std::size_t started_taken_ = 0;  // bytes of it that were written
     json::document document_;
     std::string line_;
-    std::string queued_before_;  // what was queued when the event came
+    std::string queued_before_;  // the queue before the event
 };
 
 }  // namespace keel::explore

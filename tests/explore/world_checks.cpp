@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-// What the core says and writes, held against the ledger; and the end of every ordering.
+// Compares the actions and the output of the core with the model, and checks the end of every ordering.
 
 namespace keel::explore {
 
@@ -54,10 +54,10 @@ void world::absorb() {
     }
 }
 
-// ---- the wire ----
+// ---- output ----
 
 void world::write_all() {
-    // Taking bytes can make room for more.
+    // Accepting bytes can make room for more.
     while (!sink_.pending().empty()) write(sink_.pending().size());
 }
 
@@ -117,7 +117,7 @@ world::life& world::life_called(std::string_view token) {
     broken("a message names a request that never was: " + std::string(token));
 }
 
-// First when its first byte leaves, then (`done`) when its last one has left.
+// Called when the first byte is written, and again (`done`) when the last one is written.
 void world::message(const json::value& m, bool done) {
     const json::value* method_member = m.find("method");
     if (!method_member) return answer_on_wire(m, done);
@@ -196,7 +196,7 @@ void world::answer_on_wire(const json::value& m, bool done) {
         }
     }
 
-    // An error of ours does not say which request of that id it means: the first that can be meant.
+    // Our error does not say which request with that id it answers: take the first possible one.
     life* meant = nullptr;
     int best = -1;
     for (life& l : lives_) {
@@ -273,7 +273,7 @@ void world::run_to_end(unsigned finale) {
         if (enabled(e)) apply(e);
     };
     if (phase_ == phase::open) {
-        // Whatever happened, the connection still serves.
+        // In every case the connection still serves requests.
         apply_if({what::resume});
         apply({what::arrive, who::probe, 1});
         apply_if({what::begin, who::probe, 1});
@@ -298,7 +298,7 @@ void world::run_to_end(unsigned finale) {
     check_balance();
 }
 
-// Whoever still holds something of a closed connection may use it: nothing comes of it (C9, F4, F7, G1).
+// Handlers and callers that still hold objects of a closed connection may use them without any effect (C9, F4, F7, G1).
 void world::use_leftovers() {
     for (std::size_t i = 0; i < lives_.size(); ++i) {
         for (what kind : {what::begin, what::progress, what::log, what::ask, what::finish}) {

@@ -22,6 +22,7 @@ std::string_view name_of(event e) {
         case event::run_posted: return "the loop runs the posted turn";
         case event::retire: return "the server stops";
         case event::tick: return "time passes to the next deadline";
+        case event::pass_time: return "time passes, but not to a deadline";
     }
     return "unknown";
 }

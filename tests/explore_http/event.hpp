@@ -10,7 +10,7 @@ namespace keel::explore_http {
 
 enum class event : std::uint8_t {
     // The client.
-    send_piece,       // sends up to the next cut: inside the head, its end, inside the body, the end of the request
+    send_piece,  // sends up to the next split point: inside the head, its end, inside the body, the end of the request
     send_request,     // sends up to the end of the request it has begun
     send_everything,  // sends all of its requests that are left
     half_close,       // ends its output
@@ -30,9 +30,10 @@ enum class event : std::uint8_t {
     // The server.
     run_posted,  // the loop runs the turn that continue_later asked for
     retire,
-    tick,  // the clock moves to the next deadline, or far ahead if there is none
+    tick,       // the clock moves to the next deadline, or far ahead if there is none
+    pass_time,  // the clock moves, but not to a deadline
 };
-inline constexpr unsigned kinds_of_events = static_cast<unsigned>(event::tick) + 1;
+inline constexpr unsigned kinds_of_events = static_cast<unsigned>(event::pass_time) + 1;
 
 std::string_view name_of(event);
 

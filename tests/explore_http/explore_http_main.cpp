@@ -1,4 +1,4 @@
-// keel-explore-http: feeds http1_core more orderings of events than the tests do.
+// keel-explore-http: runs more orderings of events against http1_core than the tests do.
 
 #include "explore_http/scenarios.hpp"
 #include "http/planted.hpp"

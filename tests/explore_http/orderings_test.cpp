@@ -1,5 +1,5 @@
-// HTTP/1 connections in every ordering of many sets of events, and in every ordering of a few events of any kind. world.hpp
-// says what is checked after each event; a failure prints the shortest steps that show it.
+// HTTP/1 connections in every ordering of many sets of events, and in every ordering of a few events of any kind.
+// world.hpp lists the checks after each event; a failure prints the shortest sequence that reproduces it.
 
 #include "explore_http/scenarios.hpp"
 

@@ -1,4 +1,4 @@
-// The explorer itself: it runs every ordering once, and it finds bugs.
+// Tests of the explorer: it runs every ordering once, and it finds bugs.
 
 #include "explore_http/scenarios.hpp"
 #include "http/planted.hpp"
@@ -38,7 +38,7 @@ TEST_CASE("the HTTP/1 explorer runs every ordering once") {
     // 4! / 2, because the request comes before its response; less two, because `retire` closes an idle connection.
     CHECK(count(s, {send_request, respond, block, retire}) == 10);
     CHECK(count(s, {send_request, block, disconnect}) == 5);  // nothing follows a disconnect
-    CHECK(count(s, {send_piece, send_piece, block}) == 3);    // equal events are not told apart
+    CHECK(count(s, {send_piece, send_piece, block}) == 3);    // equal events are not distinguished
 }
 
 TEST_CASE("every bug planted in the HTTP/1 state machine is found") {

@@ -17,6 +17,7 @@ constexpr request_plan head{.reply = reply::at_once, .head = true};
 constexpr request_plan failing{.reply = reply::fails};
 constexpr request_plan forgotten{.reply = reply::forgets};
 constexpr request_plan invalid{.reply = reply::invalid};
+constexpr request_plan refusing{.reply = reply::refused_by_head, .expect = true, .body = "xyz"};
 
 std::vector<setting> make_settings() {
     std::vector<setting> all = {
@@ -27,6 +28,7 @@ std::vector<setting> make_settings() {
         {.name = "Connection: close", .requests = {at_once, closing, at_once}},
         {.name = "HTTP/1.0", .requests = {old, old}},
         {.name = "an invalid request", .requests = {later, invalid, at_once}},
+        {.name = "an application that refuses heads", .requests = {posted, refusing, at_once}},
         {.name = "an application that fails", .requests = {at_once, failing, at_once}},
         {.name = "an application that forgets a request", .requests = {at_once, forgotten, at_once}},
         {.name = "little room for output", .requests = {posted, later, at_once, posted}, .tight_output = true},
@@ -74,6 +76,7 @@ std::vector<scenario> all_scenarios() {
     const setting* once = called("Connection: close");
     const setting* old_version = called("HTTP/1.0");
     const setting* refused = called("an invalid request");
+    const setting* by_head = called("an application that refuses heads");
     const setting* little_output = called("little room for output");
     const setting* little_input = called("little room for input");
     const setting* little_modern = called("little room for input, half-close cancels");
@@ -90,11 +93,17 @@ std::vector<scenario> all_scenarios() {
         {modern, events{send_everything, run_posted, retire, tick, tick} + streamed + events{block, unblock}},
         {waiting, pieces + pieces + events{respond, run_posted, half_close, block, unblock, tick}},
         {waiting, pieces + events{send_piece, send_everything, tick, tick, retire, block, unblock}},
+        {waiting, pieces + events{send_piece, pass_time, pass_time, pass_time, tick, half_close}},
+        {older,
+         events{send_request, block, open_stream, take_a_byte, take_a_byte, pass_time, pass_time, tick, unblock}},
         {once, events{send_piece, send_everything, run_posted, respond, half_close, tick} + slow_reader},
         {once, events{send_everything, run_posted, retire, disconnect} + streamed + events{block, unblock}},
         {old_version, events{send_request, send_everything, run_posted, respond, half_close} + streamed + events{tick}},
         {refused,
          events{send_request, send_everything, respond, run_posted, half_close, tick, tick, retire, block, unblock}},
+        {by_head, pieces + pieces + events{run_posted, half_close, tick, tick, block, unblock}},
+        {by_head,
+         events{send_request, send_piece, send_piece, send_everything, tick, retire, disconnect} + slow_reader},
         {little_output,
          events{send_request, send_everything, respond, run_posted, run_posted, half_close, tick} + slow_reader},
         {little_output, events{send_everything, run_posted, wake, fail_writes, tick} + slow_reader + events{respond}},

@@ -22,7 +22,7 @@ bool is_slow_build() noexcept { return KEEL_SLOW_BUILD; }
 
 namespace {
 
-/// Orderings end in different ways; which one an ordering gets depends on nothing but its events.
+/// Orderings end in different ways, chosen only by their events.
 unsigned finale_of(const events& trace) noexcept {
     std::uint64_t h = 0x9E3779B97F4A7C15u;
     for (event e : trace) h = (h ^ static_cast<std::uint64_t>(e)) * 0xBF58476D1CE4E5B9u, h ^= h >> 29;
@@ -115,7 +115,8 @@ void search_random(const setting& s, unsigned depth, std::uint64_t count, const 
     events offered;
     for (std::uint64_t i = 0; i < count && t.orderings < options.limit; ++i) {
         trace.clear();
-        // Each ordering leaves some kinds of events out, so that an early end does not hide the rarer meetings.
+        // Each ordering omits some kinds of events; otherwise most orderings end early and rare combinations are not
+        // reached.
         const std::uint64_t left_out = random() & random();
         const auto finale = static_cast<unsigned>(random() % finales);
         auto problem = problem_of([&] {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Runs every ordering of a set of events, every ordering up to a depth, or random orderings; reduces a failure to the
-// shortest steps that show it.
+// shortest sequence that reproduces it.
 
 #include "explore_http/world.hpp"
 
@@ -49,7 +49,7 @@ void search_random(const setting&, unsigned depth, std::uint64_t count, const se
 /// Was the explorer itself built without optimization or with a sanitizer? (The tests are always compiled unoptimized.)
 bool is_slow_build() noexcept;
 
-/// Nothing if all checks passed. Events that cannot happen are left out.
+/// Returns nothing if all checks passed. Events that are not possible are omitted.
 std::optional<std::string> replay(const setting&, const events&, unsigned finale);
 
 }  // namespace keel::explore_http

@@ -13,10 +13,17 @@ using namespace std::chrono_literals;
 using http::http1_core;
 
 constexpr std::string_view text_type = "text/plain";
+constexpr duration step = 3s;  // of pass_time
 
 // The times differ, so that each deadline is the next one in some ordering.
 http::http1_limits limits_for(const setting& s) {
-    http::http1_limits l{.head_time = 5s, .body_time = 7s, .idle_time = 11s, .write_stall = 6s, .keep_alive = 4s};
+    http::http1_limits l{.head_time = 5s,
+                         .body_time = 7s,
+                         .idle_time = 11s,
+                         .write_stall = 6s,
+                         .min_body_rate = bytes_per_second,
+                         .min_read_rate = bytes_per_second,
+                         .keep_alive = 4s};
     l.reader.max_head = s.tight_input ? 100 : 4096;
     l.reader.max_body = 16;
     l.out_queue = s.tight_output ? 1 : 1024 * 1024;
@@ -68,11 +75,11 @@ std::string_view name_of_finale(unsigned finale) {
 
 world::world(const setting& s)
     : setting_(s), limits_(limits_for(s)), now_(time_point() + 1h), core_(limits_, now_), continued_(s.requests.size()),
-      idle_since_(now_) {}
+      checked_(s.requests.size()), idle_since_(now_) {}
 
 void world::broken(std::string why) const { throw violation{std::move(why)}; }
 
-// ---- what can happen ----
+// ---- possible events ----
 
 bool world::enabled(event e) const {
     if (closed_) return false;
@@ -100,6 +107,7 @@ bool world::enabled(event e) const {
         case event::run_posted: return posted_ > 0;
         case event::retire: return !retired_;
         case event::tick: return true;
+        case event::pass_time: return next_due() && *next_due() > now_ + step;
     }
     return false;
 }
@@ -186,10 +194,15 @@ void world::do_event(event e) {
         case event::run_posted: --posted_; return core_.on_continue();
         case event::retire: retired_ = true; return core_.retire();
         case event::tick: return tick();
+        case event::pass_time:
+            now_ += step;
+            core_.on_time(now_);
+            require(core_.next(now_) == action::none, "a timeout fired before its deadline");
+            return;
     }
 }
 
-/// One moment before the deadline nothing may happen, and nothing at all if nothing is due.
+/// Nothing may happen one moment before the deadline, and nothing at all without a deadline.
 void world::tick() {
     const time_point due = next_due().value_or(now_ + 1h);
     if (due > now_) {
@@ -238,6 +251,7 @@ void world::run() {
 void world::carry_out(action a) {
     switch (a) {
         case action::none: break;
+        case action::check_head: return check_head();
         case action::dispatch: return dispatch();
         case action::refuse: {
             require(!outstanding_, "a refusal while a response is outstanding");
@@ -310,13 +324,31 @@ void world::write() {
     written_ += taken;
     progress_ = progress_ || taken > 0;
     if (taken < bytes.size()) {
-        if (taken > 0 || !stalled_) stall_since_ = now_;
+        if (stalled_) transfer_progress(stall_due_, taken, limits_.write_stall);
+        else stall_due_ = now_ + limits_.write_stall;
         stalled_ = true;
     } else {
         stalled_ = false;
         idle_since_ = now_;
     }
     core_.on_written(taken, now_);
+}
+
+/// The head of a request whose body has not arrived, or not as a whole.
+void world::check_head() {
+    require(!outstanding_ && !no_more_ && !refused_ && !broken_off_, "a head was checked at the wrong time");
+    const request_plan& r = setting_.requests[dispatched_];
+    require(!checked_[dispatched_], "a head was checked twice");
+    require(!continued_[dispatched_], "100 Continue was sent before the head was checked");
+    require(!r.body.empty() && sent_ >= setting_.head_ends[dispatched_], "a head was checked before it was complete");
+    require(core_.current().target == "/" + std::to_string(dispatched_), "heads were checked out of order");
+    checked_[dispatched_] = true;
+    if (r.reply != reply::refused_by_head) return;
+    refused_ = no_more_ = true;
+    http::begin_response(expected_, 401, 1, false);
+    http::add_content_length(expected_, 0);
+    http::end_head(expected_);
+    core_.respond(401, {}, {}, {}, now_);
 }
 
 void world::dispatch() {
@@ -335,6 +367,9 @@ void world::dispatch() {
     quiet_since_ = now_;
     in_dispatch_ = true;
     switch (r.reply) {
+        case reply::refused_by_head:
+            require(!checked_[index], "a request was dispatched after it was refused");
+            [[fallthrough]];
         case reply::at_once:
             expect_response(200, "now");
             core_.respond(200, text_type, "now", {number_line(index)}, now_);

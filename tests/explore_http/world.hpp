@@ -1,7 +1,7 @@
 #pragma once
 
-// An http1_core together with everything around it (client, socket, application, loop, clock) and a ledger that says,
-// independently of the core, what must have come of each event.
+// An http1_core together with everything around it (client, socket, application, loop, clock) and a model that
+// predicts, independently of the core, the result of each event.
 
 #include "explore_http/event.hpp"
 #include "http/http1_core.hpp"
@@ -13,7 +13,7 @@
 
 namespace keel::explore_http {
 
-/// The ledger and the core disagree.
+/// The model and the core disagree.
 struct violation {
     std::string what;
 };
@@ -22,11 +22,12 @@ struct violation {
 enum class reply : unsigned char {
     at_once,            // responds before the dispatch returns
     json_at_once,       // the same with begin_json
-    later,              // responds or streams later; a half-close means nothing
+    later,              // responds or streams later; a half-close is ignored
     later_cancellable,  // the same; a half-close cancels the request
     fails,              // announces a response, then throws
     forgets,            // neither responds nor announces a response
     invalid,            // the core must refuse the request itself
+    refused_by_head,    // the application refuses it, if possible before its body has arrived
 };
 
 struct request_plan {
@@ -38,7 +39,7 @@ struct request_plan {
     std::string_view body = {};
 };
 
-/// What the client sends, and under which limits.
+/// What the client sends, and the limits of the server.
 struct setting {
     std::string_view name;
     std::vector<request_plan> requests;
@@ -46,7 +47,7 @@ struct setting {
     bool tight_input = false;   // two buffered requests pause the input
     bool lazy_flush = false;  // output of the application is written with the next event that is not the application's
 
-    // Made by prepared(): the bytes, and the places where a piece may end.
+    // Set by prepared(): the bytes, and the positions where a piece may end.
     std::string bytes = {};
     std::vector<std::size_t> head_ends = {};
     std::vector<std::size_t> ends = {};
@@ -54,7 +55,10 @@ struct setting {
 };
 setting prepared(setting);
 
-/// How an ordering ends once its events are used up.
+/// The minimum rate of transfers in every setting.
+inline constexpr std::size_t bytes_per_second = 1;
+
+/// How an ordering ends after its last event.
 inline constexpr unsigned finales = 5;
 std::string_view name_of_finale(unsigned);
 
@@ -62,11 +66,11 @@ class world {
 public:
     explicit world(const setting&);
 
-    /// Can it happen now?
+    /// Whether the event is possible now.
     bool enabled(event) const;
-    /// All events that can happen now.
+    /// All events that are possible now.
     void offer(events& out) const;
-    /// Lets it happen and checks everything. Throws violation.
+    /// Applies the event and checks everything. Throws violation.
     void apply(event);
     void run_to_end(unsigned finale);
 
@@ -87,11 +91,12 @@ private:
     void tick();
     void run();
     void carry_out(action);
+    void check_head();
     void dispatch();
     void write();
     void settle();
 
-    // The ledger.
+    // The model.
     const request_plan& current() const { return setting_.requests[dispatched_ - 1]; }
     bool last(bool http10_stream = false);
     std::size_t complete_requests() const noexcept;
@@ -106,6 +111,7 @@ private:
     void note_continue();
     void note_processed();
     bool must_be_closed() const noexcept;
+    void transfer_progress(time_point& due, std::size_t bytes, duration limit) const noexcept;
     std::optional<time_point> stall_due() const noexcept;
     std::optional<time_point> read_due() const noexcept;
     std::optional<time_point> quiet_due() const noexcept;
@@ -119,7 +125,7 @@ private:
 
     // The client and the socket.
     std::size_t sent_ = 0;
-    std::string incoming_;  // freed after each event: the core must not look at it later
+    std::string incoming_;  // freed after each event: the core must not read it later
     bool half_closed_ = false;
     bool paused_ = false;
     bool output_ended_ = false;
@@ -137,7 +143,7 @@ private:
     unsigned told_quiet_ = 0;
     unsigned numbered_ = 0;
 
-    // What must have come of it.
+    // The expected results.
     std::string expected_;     // everything that must be written, in this order
     std::size_t written_ = 0;  // bytes of it that the socket has accepted
     bool no_more_ = false;     // the last response has begun: no further request is dispatched
@@ -148,10 +154,11 @@ private:
     bool closed_ = false;
     bool refusal_due_ = false;  // by a timeout
     std::vector<bool> continued_;
+    std::vector<bool> checked_;  // by its head
 
     std::size_t processed_ = 0;
-    bool progress_ = false;  // the socket has taken bytes during this event
-    time_point head_since_{}, body_since_{}, idle_since_{}, stall_since_{}, quiet_since_{}, linger_since_{};
+    bool progress_ = false;  // the socket has accepted bytes during this event
+    time_point head_since_{}, body_due_{}, idle_since_{}, stall_due_{}, quiet_since_{}, linger_since_{};
     bool stalled_ = false;
 };
 

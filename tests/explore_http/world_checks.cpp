@@ -1,4 +1,4 @@
-// The ledger: what must have come of the events so far.
+// The model: the results that the events so far must have.
 
 #include "explore_http/world.hpp"
 
@@ -18,7 +18,7 @@ std::string number_line(std::size_t index) { return "X-Number: " + std::to_strin
 
 }  // namespace
 
-/// Is the response that begins now the last of this connection?
+/// Whether the response that begins now is the last one of this connection.
 bool world::last(bool http10_stream) {
     if (current().close || retired_ || http10_stream) no_more_ = true;
     return no_more_;
@@ -60,7 +60,7 @@ void world::response_complete() {
     idle_since_ = now_;
 }
 
-/// Output that the core adds by itself: "100 Continue" and comments on a quiet stream.
+/// Output that the core adds itself: "100 Continue" and keep-alive comments on an idle stream.
 void world::note_continue() {
     const std::size_t queued = core_.waiting();
     const std::size_t known = expected_.size() - written_;
@@ -84,7 +84,7 @@ void world::note_continue() {
     quiet_since_ = now_;
 }
 
-/// From when on the deadlines count: bytes that are buffered behind a response are processed later than they are sent.
+/// The start of the deadlines: bytes that are buffered behind a response are processed later than they are sent.
 void world::note_processed() {
     if (no_more_ || refused_) return;
     const std::size_t now_processed = sent_ - core_.buffered();
@@ -92,14 +92,22 @@ void world::note_processed() {
     if (now_processed > start) {
         if (processed_ <= start) head_since_ = now_;
         const std::size_t head_end = setting_.head_ends[dispatched_];
-        if (now_processed >= head_end && processed_ < head_end) body_since_ = now_;
+        if (now_processed >= head_end) {
+            if (processed_ < head_end) body_due_ = now_ + limits_.body_time;
+            transfer_progress(body_due_, now_processed - std::max(processed_, head_end), limits_.body_time);
+        }
     }
     processed_ = now_processed;
 }
 
+/// Each byte gains time at the minimum rate, but never more than `limit` from now.
+void world::transfer_progress(time_point& due, std::size_t bytes, duration limit) const noexcept {
+    if (bytes > 0) due = std::min(due + std::chrono::seconds(bytes / bytes_per_second), now_ + limit);
+}
+
 std::optional<time_point> world::stall_due() const noexcept {
     if (closed_ || !stalled_) return std::nullopt;
-    return stall_since_ + limits_.write_stall;
+    return stall_due_;
 }
 
 std::optional<time_point> world::read_due() const noexcept {
@@ -107,8 +115,7 @@ std::optional<time_point> world::read_due() const noexcept {
     if (output_ended_) return linger_since_ + linger_time;
     if (refused_ || no_more_ || !all_written() || core_.buffered() > 0) return std::nullopt;
     if (partial_request()) {
-        return processed_ >= setting_.head_ends[dispatched_] ? body_since_ + limits_.body_time
-                                                             : head_since_ + limits_.head_time;
+        return processed_ >= setting_.head_ends[dispatched_] ? body_due_ : head_since_ + limits_.head_time;
     }
     return idle_since_ + (dispatched_ == 0 ? limits_.head_time : limits_.idle_time);
 }
@@ -131,7 +138,7 @@ bool world::must_be_closed() const noexcept {
     if (outstanding_) {
         const reply how = current().reply;
         if (how == reply::forgets) return true;
-        // Beyond the limit of the buffer the end of the client's output could not be seen any more.
+        // If the buffer exceeded its limit, the end of the client's output could not be detected any more.
         return how == reply::later_cancellable && (half_closed_ || core_.buffered() >= buffer_limit());
     }
     if (!all_written()) return false;
@@ -156,6 +163,10 @@ void world::check() {
     if (reads && core_.waiting() < limits_.out_queue) {
         require(core_.buffered() == 0 || posted_ == 1, "buffered input was forgotten");
         require(posted_ == 1 || dispatched_ == complete_requests(), "a complete request was not dispatched");
+    }
+    if (reads && !setting_.requests.empty() && processed_ > start_of_next() &&
+        processed_ >= setting_.head_ends[dispatched_]) {
+        require(checked_[dispatched_], "the application has not seen the head of a request whose body is being read");
     }
     if (!half_closed_) {
         require(paused_ == (core_.buffered() >= buffer_limit()),

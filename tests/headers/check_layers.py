@@ -8,6 +8,7 @@ part of that folder. The check fails on
 - a folder of src/ that is not in the table, a public header without owner, an include of a file that does not exist;
 - a public header that reaches Beast, OpenSSL, simdjson or a header of src/, or Asio (except keel/asio.hpp);
 - a file of a folder without I/O that reaches Asio;
+- a public header that keel/keel.hpp does not include, except asio.hpp, and any use of keel/keel.hpp;
 - includes that are not in the order of CONTRIBUTING.md (files of src/ and public headers).
 
 --matrix prints how many includes lead from each folder to each other one. --self-test checks the check itself with
@@ -39,10 +40,12 @@ MAY_INCLUDE = {
     "protocol": "json describe",
     "server": "json describe schema async transport rpc protocol",
     "client": "json describe schema async transport rpc protocol",
-    "http": "json async transport tls rpc protocol server",
-    "http_client": "json schema async transport tls rpc protocol client http",
+    "http_common": "",
+    "http": "json async transport tls rpc protocol server http_common",
+    "http_client": "json schema async transport tls rpc protocol client http_common",
+    "config": "json client",
     "program": "async server http",
-    "tools": "json describe schema async protocol server client program",
+    "tools": "json describe schema async protocol server client config program",
 }
 
 # Public headers in include/keel by the folder that implements them.
@@ -57,11 +60,16 @@ OWNERS = {
     "server": "context handler middleware prompt_handler resource server server_health tool",
     "client": "answering blocking_client call client server_target subscription",
     "http": "http_server",
+    "config": "config",
     "program": "main",
 }
 
 # Macros only: every folder may include these, and they include nothing of Keel.
 COMMON = "version"
+
+# The header that includes all others, for users only: no header and no file of src/ may include it.
+UMBRELLA = "keel"
+NOT_IN_UMBRELLA = {"asio"}  # needs Boost
 
 # Programs, which see the public headers only.
 PROGRAMS = {"tools": ["tools/keel", "tools/conformance", "tools/conformance_client"]}
@@ -69,7 +77,7 @@ PROGRAMS = {"tools": ["tools/keel", "tools/conformance", "tools/conformance_clie
 ASIO = re.compile(r"(^|/)asio(/|\.hpp$)")
 HEAVY = re.compile(r"(^|/)(beast|openssl|simdjson)(/|\.h|$)")
 MAY_USE_ASIO = {"include/keel/asio.hpp"}
-WITHOUT_IO = ["json", "describe", "schema", "protocol", "rpc"]
+WITHOUT_IO = ["json", "describe", "schema", "protocol", "rpc", "http_common"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Includes of the standard library have no folder and no ".h".
@@ -77,7 +85,7 @@ STANDARD = re.compile(r"[a-z_0-9]+$")
 
 
 class Layers:
-    """The table, and the files of a source tree that it is about."""
+    """Checks the files of a source tree against the table."""
 
     def __init__(self, root, may_include, owners, common, programs):
         self.root = root
@@ -92,7 +100,9 @@ class Layers:
         self.check_table()
         for file in files_in(self.root / "include/keel"):
             header = self.header_name(file)
-            if header in self.common:
+            if header == UMBRELLA:
+                self.check_umbrella(file)
+            elif header in self.common:
                 self.read_file(file, None)
             elif header in self.owner_of:
                 self.read_file(file, self.owner_of[header])
@@ -142,6 +152,14 @@ class Layers:
             self.edges[folder, target] += 1
             if target not in self.may_include.get(folder, []):
                 self.complain(f"{name}: {folder} must not include {target} ({path})")
+
+    def check_umbrella(self, umbrella):
+        included = [path for _, path in INCLUDE.findall(umbrella.read_text(encoding="utf-8"))]
+        headers = {self.header_name(file) for file in files_in(self.root / "include/keel")} - {UMBRELLA} - NOT_IN_UMBRELLA
+        expected = sorted(f"keel/{header}.hpp" for header in headers if "/" not in header)
+        if included != expected:
+            different = ", ".join(sorted(set(included) ^ set(expected))) or "the order"
+            self.complain(f"include/keel/{UMBRELLA}.hpp must include all headers but asio.hpp, sorted: {different}")
 
     def check_order(self, file, folder):
         """Own header first, then "folder/file.hpp", <keel/…>, libraries and the system, the standard library."""
@@ -222,7 +240,7 @@ def shown(path):
 
 
 def libraries_reached(compiler, file):
-    """Complaints about the libraries that a public header or a file without I/O reaches."""
+    """Errors for forbidden libraries that a public header or a file without I/O includes, directly or not."""
     name = str(file.relative_to(ROOT))
     public = name.startswith("include/")
     reached = included_by(compiler, file)
@@ -247,7 +265,7 @@ def mentions(file):
 
 
 def self_test():
-    """Each invented tree has one error, and the check must report exactly that."""
+    """Each test tree has one error, which the check must report."""
     good = {
         "include/keel/version.hpp": "#define KEEL_ABI v1\n",
         "include/keel/value.hpp": "#include <keel/version.hpp>\n\n#include <string>\n",
@@ -298,6 +316,9 @@ def self_test():
          complaints(good | {"src/high/x.cpp": "#include <map>\n\n#include <keel/serve.hpp>\n"}), "comes too late"),
         ("two groups of includes without a blank line",
          complaints(good | {"src/high/x.cpp": "#include <keel/serve.hpp>\n#include <map>\n"}), "needs a blank line"),
+        ("an umbrella header without one of the headers",
+         complaints(good | {"include/keel/keel.hpp": "#include <keel/serve.hpp>\n#include <keel/value.hpp>\n"}),
+         "keel/version.hpp"),
         ("macros that include something of Keel",
          complaints(good | {"include/keel/version.hpp": "#include <keel/value.hpp>\n"}), "COMMON include nothing"),
     ]
@@ -329,7 +350,7 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for lines in pool.map(lambda file: list(libraries_reached(args.compiler, file)), files):
             complaints += lines
-    # A check of nothing always passes.
+    # An empty check would always pass.
     if len(public) < 3 or len(files) < 10 or sum(layers.edges.values()) < 100:
         complaints.append(f"only {len(files)} files were checked: have the folders been moved?")
     print("\n".join(complaints) or f"{len(MAY_INCLUDE)} folders keep their layers")

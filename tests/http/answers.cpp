@@ -26,7 +26,7 @@ std::optional<std::size_t> number(std::string_view text, int base) {
     return n;
 }
 
-/// False: this is no head.
+/// Returns false if it is not a valid head.
 bool read_head(std::string_view head, seen_answer& a) {
     std::size_t end = head.find("\r\n");
     std::string_view first = head.substr(0, end);
@@ -73,7 +73,7 @@ void read_events(seen_answer& a) {
     }
 }
 
-/// What is behind the chunks; a.complete when the last one was there. False: these are none.
+/// Consumes the chunks; sets a.complete after the last one. Returns false if they are invalid.
 bool read_chunks(std::string_view& bytes, seen_answer& a) {
     for (;;) {
         std::size_t end = bytes.find("\r\n");

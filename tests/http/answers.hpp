@@ -1,7 +1,7 @@
 #pragma once
 
-// What an HTTP server has written on one connection, read as a client reads it: answers, chunks, events. Strict: bytes that are
-// no answer are a problem, not something to skip.
+// Parses the output of an HTTP server on one connection like a client: responses, chunks, events. Strict: invalid bytes
+// are an error and are not skipped.
 
 #include <cstddef>
 #include <map>
@@ -21,25 +21,25 @@ struct seen_event {
 struct seen_answer {
     int status = 0;
     std::map<std::string, std::string> headers = {};  // names in lower case
-    std::string body = {};                            // without the chunks around it; of an unfinished one, so far
+    std::string body = {};                            // without chunk framing; if incomplete, the part so far
     bool stream = false;                              // text/event-stream
     bool complete = false;
     std::size_t comments = 0;
-    std::vector<seen_event> events = {};  // whole ones
+    std::vector<seen_event> events = {};  // complete events
 
     std::string header(const std::string& name) const {
         auto at = headers.find(name);
         return at == headers.end() ? "" : at->second;
     }
-    /// The data of the events that are messages, or the body.
+    /// The data of the events that contain messages, or the body.
     std::vector<std::string> messages() const;
 };
 
 struct seen_output {
-    std::vector<seen_answer> answers = {};  // the last one may be unfinished
+    std::vector<seen_answer> answers = {};  // the last one may be incomplete
     std::size_t continues = 0;              // 100 Continue
-    std::string problem = {};               // "" while everything is as HTTP wants it
-    std::size_t unread = 0;                 // bytes of a head that is not complete
+    std::string problem = {};               // "" while everything is valid HTTP
+    std::size_t unread = 0;                 // bytes of an incomplete head
 };
 
 /// `closed`: no more bytes will come.

@@ -1,5 +1,5 @@
-// Connections that break: while a request arrives, while it runs, and after every byte of its answer. In 2026-07-28 that
-// cancels the request; to an older client it means nothing.
+// Connections that break: while a request arrives, while it runs, and after every byte of its response. On 2026-07-28
+// that cancels the request; on older revisions it does not.
 
 #include "http/web.hpp"
 #include "support/proof.hpp"
@@ -21,7 +21,7 @@ void break_off(web_client& c, way how) {
     }
 }
 
-/// Names of the same length, so that answers are of the same length.
+/// Names of the same length, so that responses have the same length.
 std::string place_of(std::size_t n) { return "p" + std::to_string(10000 + n); }
 std::string at_place(const std::string& place) { return R"({"at":")" + place + R"("})"; }
 
@@ -70,7 +70,7 @@ TEST_CASE("I2, HTTP-11: a 2026-07-28 call is cancelled when its client closes th
             std::string place = place_of(++n);
             web_client& c = w.connect();
             c.later(modern_call("1", "hold", at_place(place), "\"t\""));
-            if (point == 0) break_off(c, how);  // before the handler could say anything
+            if (point == 0) break_off(c, how);  // before the handler has sent anything
             w.run();
             if (point >= 1) {
                 if (point >= 2) w.on_loop([&] { w.context_at(place).progress(1); });
@@ -159,7 +159,7 @@ TEST_CASE("C6, I2: a write error after any byte of a 2026-07-28 answer is handle
         web w;
         web_client& dry = w.connect();
         dry.send(modern_call("1", tool, at_place(place_of(9999)), "\"t\""));
-        std::size_t first = dry.wire->bytes_taken();  // what is written before the handler goes on
+        std::size_t first = dry.wire->bytes_taken();  // written before the handler continues
         w.open(place_of(9999));
         CHECK(dry.last().complete);
         std::size_t size = dry.wire->bytes_taken();
@@ -187,7 +187,7 @@ TEST_CASE("C6, I2: a write error after any byte of a 2026-07-28 answer is handle
 TEST_CASE("C6, H6, H7: a write error after any byte of a legacy answer is handled") {
     for (std::string tool : {"talk", "hold"}) {
         web_settings how;
-        how.http.limits.max_events = 0;  // resume_test has the other case
+        how.http.limits.max_events = 0;  // resume_test.cpp tests the other case
         web w(how);
         http_session s = w.open_session();
         web_client& dry = w.connect(s);
@@ -233,13 +233,13 @@ TEST_CASE("H6: a legacy call continues when its connection breaks, at any point"
                 w.run();
             }
             CHECK(w.at(place).cancelled == 0);
-            if (point == 0 && w.at(place).came == 0) continue;  // it hung up before the request was read
+            if (point == 0 && w.at(place).came == 0) continue;  // it disconnected before the request was read
             auto undeliverable = w.core->counters.undeliverable.load();
             w.open(place);
             CHECK(w.handlers.here() == 0);
             seen_answer got = c.last();
             if (how == way::eof) {
-                // It has only said that it will send no more: it still gets its answer.
+                // After a half-close it still gets its response.
                 CHECK(got.complete);
                 CHECK(c.said() == "held " + place);
                 CHECK(c.wire->destroyed());

@@ -1,4 +1,4 @@
-// An older client cancels a call whose exchange is still open.
+// A client of an older revision cancels a call whose HTTP exchange is still open.
 
 #include "http/web.hpp"
 #include "support/proof.hpp"
@@ -17,7 +17,7 @@ TEST_CASE("B18: a stream without event ids ends without an answer") {
     web_settings how;
     std::string version = "2025-11-25";
     std::size_t said = 1;
-    SUBCASE("nothing is kept") { how.http.limits.max_events = 0; }
+    SUBCASE("without an event store") { how.http.limits.max_events = 0; }
     SUBCASE("no event was sent yet") {
         version = "2025-06-18";
         said = 0;
@@ -54,7 +54,7 @@ TEST_CASE("B18: a stream with event ids ends with one error, and so does its rep
         d.send(s.get(c.last().events.front().id));
         CHECK(d.said() == cancelled_answer);
         CHECK(d.last().complete);
-        // A second cancel, and what the handler's context says, change nothing.
+        // A second cancel, and messages of the handler, have no effect.
         CHECK(w.ask(s, s.post(cancel_line("1"))) == 202);
         w.on_loop([&w] { w.context_at("a").progress(7); });
         CHECK(c.said_all().size() == 2);
@@ -79,7 +79,7 @@ TEST_CASE("B18: a cancel while the client is disconnected ends the stream with o
 
 TEST_CASE("B18: a cancelled request with a JSON answer is answered with that error") {
     web_settings how;
-    SUBCASE("not a stream yet") {}
+    SUBCASE("before the response is a stream") {}
     SUBCASE("JSON only") { how.http.answers = http_options::answer_form::json; }
     web w(how);
     http_session s = w.open_session();
@@ -95,8 +95,8 @@ TEST_CASE("B18: a cancelled request with a JSON answer is answered with that err
         CHECK(each->said() == cancelled_answer);
         CHECK(each->last().complete);
     }
-    CHECK(w.handlers.here() == 1);  // it tidies up, and that is all
-    // A9: its id can be used again, and the old handler has no part in it.
+    CHECK(w.handlers.here() == 1);  // it is still cleaning up
+    // A9: its id can be used again, and does not affect the old handler.
     d.send(s.call("2", "hold", R"({"at":"b"})"));
     w.open("tidying");
     CHECK(w.handlers.here() == 1);

@@ -1,4 +1,4 @@
-// keel::http_server inside a program: threads of its own, a caller's io_context, stopping and starting again. Real sockets.
+// keel::http_server inside a program: its own threads, a caller's io_context, stopping and restarting. Real sockets.
 
 #include <doctest/doctest.h>
 
@@ -27,7 +27,7 @@ KEEL_DESCRIBE(text_args, text)
 constexpr const char* meta =
     R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}})";
 
-/// One request on a connection of its own; everything that is answered.
+/// Sends one request on a new connection; returns the whole output.
 std::string talk(const std::string& url, const std::string& request) {
     std::size_t colon = url.rfind(':');
     sockaddr_in to{};
@@ -83,9 +83,9 @@ TEST_CASE("an HTTP server in the background serves until it is stopped, and anot
         CHECK_THROWS_AS(web.start("127.0.0.1:0"), std::logic_error);
         web.stop();
         CHECK(call(web.url(), "echo", "late").empty());
-        web.stop();  // as once
+        web.stop();  // idempotent
     }
-    // The server itself can be stopped with HTTP running, and serve again.
+    // The server can be stopped while HTTP is running, and serve again.
     keel::http_server web(s);
     web.start("127.0.0.1:0");
     s.stop();
@@ -144,7 +144,7 @@ TEST_CASE("the route hook serves pages, and the identify hook authenticates requ
     CHECK(has(mine, "X-Mine: yes\r\n"));
     CHECK(has(mine, "\r\n\r\nmine a=b"));
     CHECK(has(get(web.url(), "/other"), "HTTP/1.1 404"));
-    CHECK(has(get(web.url(), "/throws"), "HTTP/1.1 500"));  // F11: and nothing else happens
+    CHECK(has(get(web.url(), "/throws"), "HTTP/1.1 500"));  // F11: no other effect
     CHECK(has(call(web.url(), "who", "", "x-key: ann\r\n"), "you are ann"));
     CHECK(has(call(web.url(), "who", ""), "HTTP/1.1 401"));
 }
@@ -171,7 +171,7 @@ TEST_CASE("F6: a handler cannot wait for the server that runs it") {
     web.start("127.0.0.1:0");
     std::string answer = call(web.url(), "stop", "");
     CHECK((has(answer, "refused") || has(answer, "shutting down")));
-    web.stop();  // here it may
+    web.stop();  // allowed here
 }
 
 #ifdef KEEL_HAVE_ASIO
@@ -194,7 +194,7 @@ TEST_CASE("an HTTP server runs on the caller's io_context") {
     CHECK(has(call(url, "echo", "over asio"), "over asio"));
     CHECK(has(get(url, "/health"), "\"ok\""));
     SUBCASE("stopped from another thread") { web->stop(); }
-    SUBCASE("let go without a word") {}
+    SUBCASE("destroyed without stop") {}
     web.reset();
     s.stop();
     guard.reset();

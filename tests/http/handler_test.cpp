@@ -19,7 +19,7 @@ TEST_CASE("F6: a 2026-07-28 handler can close its own connection, and only that"
     web_client& other = w.connect();
     other.send(modern_call("1", "hold", place_of_handler("b")));
     bool streaming = false;
-    SUBCASE("before anything was said") {}
+    SUBCASE("before any output") {}
     SUBCASE("on a stream") { streaming = true; }
     c.send(modern_call("1", streaming ? "talk" : "hold", place_of_handler("a"), "\"t\""));
     w.on_loop([&w] { w.context_at("a").close_connection(); });
@@ -83,7 +83,7 @@ TEST_CASE("F7: a context may outlive its request, its connection and its server"
         w.on_loop(use);
         CHECK(c.wire->bytes_taken() + d.wire->bytes_taken() + e.wire->bytes_taken() == said);
         CHECK(kept[2].cancelled());
-        // The connection of an ended request is not its to close.
+        // An ended request cannot close the connection.
         w.on_loop([&] { kept[1].close_connection(); });
         d.send(modern_call("2", "echo", place_of_handler("still")));
         if (!d.wire->closed()) CHECK(d.said() == "still");

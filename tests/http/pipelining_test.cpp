@@ -1,4 +1,4 @@
-// Several requests on one connection, one behind the other.
+// Pipelining: several requests on one connection.
 
 #include "http/web.hpp"
 #include "support/proof.hpp"
@@ -74,7 +74,7 @@ TEST_CASE("I4: each pipelined request may be slow, and may be answered as a stre
 
 namespace {
 
-/// What may wait behind a request is 64 KiB here.
+/// The limit of buffered bytes behind a request is 64 KiB here.
 web_settings small_bounds() {
     web_settings how;
     how.http.limits.max_head = 4 * 1024;
@@ -146,7 +146,7 @@ TEST_CASE("I4, J1: requests of a client that does not read its answers are not d
         c.later(modern_call(std::to_string(i), "big", R"({"n":10000})"));
     }
     w.run();
-    // Twenty megabytes of answers that nobody takes: they are not all made in advance.
+    // Twenty megabytes of responses that the client does not read: they are not all produced in advance.
     CHECK(w.host->health().requests - before < 900);  // 8 MiB of 10,000 bytes each
     c.wire->resume();
     w.run();

@@ -1,4 +1,4 @@
-// Slow readers, and too much at once.
+// Slow readers and overload.
 
 #include "http/web.hpp"
 #include "support/proof.hpp"
@@ -38,7 +38,7 @@ TEST_CASE("J1, J2: a stalled reader costs little memory, and then gets the newes
             other.send(call("2", "b"));
             c.wire->stall();
             say_much(w, "a");
-            // Another stream, of the same session if there is one, is not held up.
+            // Another stream, of the same session if there is one, is not delayed.
             w.on_loop([&w] { w.context_at("b").progress(1); });
             CHECK(other.said() == "progress 1");
             w.open("b");
@@ -65,7 +65,7 @@ TEST_CASE("J1, J2: a stalled reader costs little memory, and then gets the newes
             CHECK(all.back() == "held a");
             CHECK(all[all.size() - 2] == "progress " + std::to_string(many));
             CHECK(c.last().complete);
-            // What it got now is what was kept for it.
+            // It now got what was queued for it.
             CHECK(c.wire->bytes_taken() - before < how.bounds.out_queue_soft + 2000);
         }
     }
@@ -165,4 +165,45 @@ TEST_CASE("J4: sessions and streams beyond their limits are refused with 503") {
     two.gone();
     three.send(modern_listen("1", R"({"toolsListChanged":true})"));
     CHECK(three.last().stream);
+}
+
+TEST_CASE("H14, J4: clients that only initialize cannot take all sessions") {
+    web_settings how;
+    how.http.limits.max_sessions = 3;
+    how.http.limits.unused_session = 60s;
+    web w(how);
+    http_session used = w.open_session();
+    auto initialize_only = [&] {
+        web_client& c = w.connect();
+        c.send(http_post(initialize_body("2025-11-25")));
+        REQUIRE(c.status() == 200);
+        return c.last().header("mcp-session-id");
+    };
+    auto status_of_ping = [&](const std::string& id) {
+        http_session s{id, "2025-11-25"};
+        web_client& c = w.connect();
+        c.send(s.post(request_line("1", "ping", "{}")));
+        return c.status();
+    };
+    std::string oldest = initialize_only();
+    w.advance(2s);
+    std::string newer = initialize_only();
+    SUBCASE("the oldest unused session makes room for a new one") {
+        std::string newest = initialize_only();
+        CHECK(w.sessions() == 3);
+        CHECK(status_of_ping(oldest) == 404);
+        for (const std::string& each : {used.id, newer, newest}) CHECK(status_of_ping(each) == 200);
+        web_client& c = w.connect();
+        c.send(http_post(initialize_body("2025-11-25")));
+        CHECK(c.status() == 503);  // all are in use
+        for (const std::string& each : {newer, newest}) {
+            c.send(http_session{each, "2025-11-25"}.end());
+            CHECK(c.status() == 200);
+        }
+    }
+    SUBCASE("unused sessions expire soon") {
+        w.advance(61s);
+        CHECK(w.sessions() == 1);
+        CHECK(status_of_ping(used.id) == 200);
+    }
 }

@@ -42,7 +42,7 @@ inline std::string initialize_body(std::string_view version, std::string_view ca
                             std::string(capabilities) + R"(,"clientInfo":{"name":"tester","version":"0"}})");
 }
 
-/// A session of an older client, once it is open.
+/// An open session of a client of an older revision.
 struct http_session {
     std::string id;
     std::string version;

@@ -1,4 +1,4 @@
-// Sessions of older clients: how they begin, how long they live, and how they end.
+// Sessions of older revisions: how they start, expire and end.
 
 #include "http/web.hpp"
 #include "support/proof.hpp"
@@ -21,7 +21,7 @@ TEST_CASE("H14: a session expires only while nothing runs and no stream is open"
     web w(short_lived());
     http_session s = w.open_session();
 
-    SUBCASE("a call that takes ten times as long is answered, and then the clock begins") {
+    SUBCASE("a call that takes ten times as long is answered, and then the timeout starts") {
         web_client& c = w.connect(s);
         c.send(s.call("1", "hold", R"({"at":"a"})"));
         w.advance(600s);
@@ -30,7 +30,7 @@ TEST_CASE("H14: a session expires only while nothing runs and no stream is open"
         w.open("a");
         CHECK(c.said() == "held a");
     }
-    SUBCASE("so is one whose client went away: it can still come back for the answer") {
+    SUBCASE("a call whose client disconnected keeps it: the client can still resume") {
         web_client& c = w.connect(s);
         c.send(s.call("1", "hold", R"({"at":"a"})"));
         w.advance(16s);
@@ -44,14 +44,14 @@ TEST_CASE("H14: a session expires only while nothing runs and no stream is open"
         CHECK(d.said() == "held a");
         CHECK(d.last().complete);
     }
-    SUBCASE("a stream that is open keeps it, a stream that is gone does not") {
+    SUBCASE("an open stream keeps it, a closed stream does not") {
         web_client& c = w.connect(s);
         c.send(s.get());
         w.advance(600s);
         CHECK(w.sessions() == 1);
         c.gone();
     }
-    SUBCASE("so do older streams that only stand by") {
+    SUBCASE("older open streams keep it too") {
         web_client& older = w.connect(s);
         older.send(s.get());
         web_client& newer = w.connect(s);
@@ -173,7 +173,7 @@ TEST_CASE("H1: a first request that is refused leaves nothing behind") {
     }
     CHECK(w.handlers.came() == came);
     w.advance(2 * w.tick());
-    CHECK(w.loop->timers() == 1);  // the clock, for the one session there is
+    CHECK(w.loop->timers() == 1);  // the timer of the one session
     CHECK(w.ask(s, s.call("1", "echo")) == 200);
 }
 
@@ -202,7 +202,7 @@ TEST_CASE("H3: DELETE ends calls and streams at once, without waiting for them")
 
     CHECK(w.ask(s, s.end()) == 200);
     CHECK(w.at("a").cancelled == 3);
-    CHECK(w.handlers.here() == 2);  // the one that tidies up, and that of the other session
+    CHECK(w.handlers.here() == 2);  // the one that cleans up, and the one of the other session
     CHECK(pending.status() == 404);
     CHECK(pending.last().complete);
     CHECK(slow.status() == 404);
@@ -218,7 +218,7 @@ TEST_CASE("H3: DELETE ends calls and streams at once, without waiting for them")
     CHECK(w.handlers.here() == 1);
     w.open("b");
     CHECK(elsewhere.said() == "held b");
-    // Their connections go on.
+    // Their connections stay open.
     pending.send(other.call("5", "echo", R"({"at":"again"})"));
     CHECK(pending.said() == "again");
 }
@@ -237,11 +237,11 @@ TEST_CASE("B19: a cancel affects requests of its own session only") {
     CHECK(w.ask(s, s.post(cancel_line("5"))) == 202);
     CHECK(w.at("a").cancelled == 1);
     CHECK(w.at("b").cancelled == 0);
-    CHECK(w.ask(s, s.post(cancel_line("5"))) == 202);  // it is over
+    CHECK(w.ask(s, s.post(cancel_line("5"))) == 202);  // it has ended
     w.open("b");
     CHECK(d.said() == "held b");
     CHECK(w.ask(other, other.post(cancel_line("5"))) == 202);
     CHECK(d.answers() == 1);
-    // Not even a request with that id is affected by what was cancelled before.
+    // A request with that id is not affected by the earlier cancel.
     CHECK(w.ask(s, s.call("6", "echo")) == 200);
 }

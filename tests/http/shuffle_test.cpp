@@ -1,4 +1,4 @@
-// Everything that can end a call at the same time, in every order and in many interleavings of the loop's steps.
+// Everything that can end a call at the same time, in every order and with many orders of the loop's turns.
 
 #include "http/web.hpp"
 #include "support/proof.hpp"
@@ -16,7 +16,7 @@ constexpr std::uint64_t seeds = 200;
 
 std::string shuffled_place(const std::string& place) { return R"({"at":")" + place + R"("})"; }
 
-/// The messages that answer request `id`, in all that a client saw.
+/// All messages that a client received in answer to request `id`.
 std::size_t answers_to(const web_client& c, std::string_view id) {
     std::size_t n = 0;
     for (const seen_answer& a : c.look().answers) {
@@ -68,7 +68,7 @@ TEST_CASE("A1, H3, H6, B18, G5: five simultaneous ends of a legacy call lead to 
         }
         std::next_permutation(order.begin(), order.end());
     }
-    // Both things happened: else this shows nothing.
+    // Both outcomes occurred, otherwise this test proves nothing.
     CHECK(outcomes[0] > 20);
     CHECK(outcomes[1] > 20);
 }

@@ -1,4 +1,4 @@
-// Clients that are slow to send, slow to read, or silent.
+// Clients that send slowly, read slowly, or are idle.
 
 #include "http/web.hpp"
 #include "support/proof.hpp"
@@ -22,7 +22,7 @@ TEST_CASE("J4: a request that does not arrive in time is refused, wherever it st
         CHECK(c.wire->bytes_taken() == 0);
         w.advance(3 * w.tick());
         CHECK(c.wire->destroyed());
-        // One that has said nothing hears nothing.
+        // A client that has sent nothing gets no response.
         if (cut == 0) CHECK(c.wire->bytes_taken() == 0);
         else CHECK(c.status() == 408);
         if (cut > 0) CHECK(c.last().header("connection") == "close");
@@ -58,7 +58,7 @@ TEST_CASE("J4: single bytes do not extend the timeout of a request") {
         CHECK(c.status() == 408);
         CHECK(sent - body <= 33);
     }
-    SUBCASE("but slow is not too slow") {
+    SUBCASE("slow, but within the timeout") {
         web_client& c = w.connect(s);
         c.expect(request);
         std::size_t piece = body / 9 + 1;
@@ -96,7 +96,7 @@ TEST_CASE("J4: pipelined requests, and requests that wait for 100 Continue, have
     web w;
     std::string request = modern_call("1", "echo", R"({"at":"one"})");
     std::size_t body = request.find("\r\n\r\n") + 4;
-    SUBCASE("the head of the second") {
+    SUBCASE("in the head of the second request") {
         web_client& c = w.connect();
         c.expect(request);
         c.feed(request + request.substr(0, 20));
@@ -105,7 +105,7 @@ TEST_CASE("J4: pipelined requests, and requests that wait for 100 Continue, have
         w.advance(10s + 2 * w.tick());
         CHECK(c.status() == 408);
     }
-    SUBCASE("the body of the second") {
+    SUBCASE("in the body of the second request") {
         web_client& c = w.connect();
         c.expect(request);
         c.feed(request + request.substr(0, body + 1));
@@ -113,7 +113,7 @@ TEST_CASE("J4: pipelined requests, and requests that wait for 100 Continue, have
         w.advance(30s + 2 * w.tick());
         CHECK(c.status() == 408);
     }
-    SUBCASE("a body that waits to be asked for") {
+    SUBCASE("in a body after 100 Continue") {
         web_client& c = w.connect();
         std::string polite = request.substr(0, body - 2) + "Expect: 100-continue\r\n\r\n";
         c.feed(polite);
@@ -135,7 +135,7 @@ TEST_CASE("J1, C11: a slow reader gets the whole of a long answer") {
     d.wire->stall();
     c.send(modern_call("1", "big", arguments));
     d.send(s.call("1", "big", arguments));
-    // A piece every ten seconds, which is far from a stall; in all it takes longer than an idle connection may last.
+    // A piece every ten seconds is not a stall, but the total time exceeds the idle timeout.
     for (int i = 0; i < 21; ++i) {
         w.advance(10s);
         c.wire->accept(20000);

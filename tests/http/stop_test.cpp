@@ -1,4 +1,4 @@
-// An HTTP server that stops: in which order, and how long it may take whatever clients do.
+// An HTTP server that stops: in which order, and how long it takes whatever clients do.
 
 #include "http/web.hpp"
 #include "support/proof.hpp"
@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Lets time pass until the server has stopped; how long that took.
+/// Advances the clock until the server has stopped; returns how long that took.
 duration time_to_stop(web& w) {
     duration passed{};
     while (!w.stopped() && passed < 120s) {
@@ -59,14 +59,14 @@ TEST_CASE("G5, G2: a server stops within its time limits, whatever its clients d
     w.run();
     CHECK(w.handlers.here() == 100);
     w.stop(drain);
-    w.stop(drain);  // is nothing
+    w.stop(drain);  // no effect
     const limits& bounds = w.settings.bounds;
     CHECK(time_to_stop(w) <= drain + bounds.cleanup_grace + bounds.final_write + w.core->tick + 50ms);
     CHECK(w.stopped());
     for (web_client* each : stalled) CHECK(each->wire->destroyed());
     CHECK(w.sessions() == 0);
     CHECK(w.streams() == 0);
-    CHECK(w.handlers.here() == 40);  // they never end by themselves
+    CHECK(w.handlers.here() == 40);  // they do not end by themselves
     CHECK(w.host->health().abandoned == 40);
     w.open("tidying");
     CHECK(w.handlers.here() == 0);
@@ -102,7 +102,7 @@ TEST_CASE("G5, I10: listens are ended with their result, and the server then sto
     CHECK(general.last().complete);
     CHECK(general.said_all().empty());
     CHECK(idle.answers() == 1);
-    // I10 on HTTP: the result only.
+    // I10 over HTTP: only the result.
     std::vector<std::string> heard = listen.last().messages();
     REQUIRE(heard.size() == 2);
     json::value end = json::parse(heard[1]);
@@ -130,7 +130,7 @@ TEST_CASE("G5: during a drain running calls may finish, and new ones are refused
     listen.send(modern_listen("1", R"({"toolsListChanged":true})"));
     w.stop(10s);
     CHECK(!w.stopped());
-    CHECK(listen.last().complete);  // a listen has nothing to finish
+    CHECK(listen.last().complete);  // a drain does not wait for a listen
     CHECK(w.at("a").cancelled == 0);
     web_client& fresh = w.connect();
     fresh.send(modern_call("1", "echo", place_at_stop("x")));
@@ -173,12 +173,12 @@ TEST_CASE("G2, B15: a server waits for the cleanup of its handlers before it has
 
 TEST_CASE("G1: a server can be stopped twice, with another drain, and while idle") {
     web w;
-    SUBCASE("nothing is there") {
+    SUBCASE("no connections") {
         w.stop();
         CHECK(w.stopped());
         w.stop(5s);
     }
-    SUBCASE("a connection that has said nothing") {
+    SUBCASE("a connection without a request") {
         web_client& c = w.connect();
         w.stop();
         CHECK(c.wire->destroyed());

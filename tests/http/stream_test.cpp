@@ -1,4 +1,4 @@
-// Event streams: signs of life, who hears what, and the streams that belong to no request.
+// Event streams: keep-alive comments, who gets which message, and GET streams.
 
 #include "http/web.hpp"
 #include "support/proof.hpp"
@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Lets time pass in small steps; the longest time in which nothing was written.
+/// Advances the clock in small steps; returns the longest time without output.
 duration longest_silence(web& w, const web_client& c, duration all) {
     duration longest{};
     duration quiet{};
@@ -22,7 +22,7 @@ duration longest_silence(web& w, const web_client& c, duration all) {
     return longest;
 }
 
-/// Something that every session is told.
+/// A notification that every session gets.
 void change_something(web& w) {
     static int n = 0;
     w.host->add_tool("new" + std::to_string(++n), "", [] { return "x"; }, {.quick = true});
@@ -128,7 +128,7 @@ TEST_CASE("H12, H15: only the newest of several GET streams gets messages") {
     change_something(w);
     for (std::size_t i = 0; i < 5; ++i) CHECK(heard(i) == 0);
     CHECK(heard(5) == 1);
-    // The newest goes: the one before it takes over. One in the middle goes: nobody notices.
+    // If the newest closes, the previous one takes over. If one in the middle closes, nothing changes.
     all[5]->gone();
     all[2]->gone();
     change_something(w);
@@ -139,7 +139,7 @@ TEST_CASE("H12, H15: only the newest of several GET streams gets messages") {
     all[3]->gone();
     change_something(w);
     CHECK(heard(1) == 1);
-    // The first connection is free for other things.
+    // The first connection can be used for other requests.
     all[0]->send(s.call("1", "echo", R"({"at":"free"})"));
     CHECK(all[0]->said() == "free");
     CHECK(w.streams() == 1);
@@ -148,8 +148,8 @@ TEST_CASE("H12, H15: only the newest of several GET streams gets messages") {
 TEST_CASE("H13: messages without an open stream are stored, or dropped if no events are stored") {
     web_settings how;
     bool kept = true;
-    SUBCASE("kept") {}
-    SUBCASE("dropped") {
+    SUBCASE("with an event store") {}
+    SUBCASE("without an event store") {
         how.http.limits.max_events = 0;
         kept = false;
     }
@@ -182,7 +182,7 @@ TEST_CASE("H20: the answer to a server request is accepted although the stream o
     c.send(s.call("1", "ask"));
     seen_answer asked = c.last();
     REQUIRE(asked.stream);
-    REQUIRE(asked.events.size() == 2);  // the first has an id only
+    REQUIRE(asked.events.size() == 2);  // the first has only an id
     json::value question = json::parse(asked.events[1].data);
     CHECK(question["method"].as_string() == "roots/list");
     c.gone();
@@ -190,7 +190,7 @@ TEST_CASE("H20: the answer to a server request is accepted although the stream o
         result_line(json::to_string(question["id"]), R"({"roots":[{"uri":"file:///a"},{"uri":"file:///b"}]})");
     CHECK(w.ask(s, s.post(answer)) == 202);
     CHECK(w.handlers.here() == 0);
-    CHECK(w.ask(s, s.post(answer)) == 202);  // a second one is nobody's
+    CHECK(w.ask(s, s.post(answer)) == 202);  // a second answer is ignored
     web_client& d = w.connect(s);
     d.send(s.get(asked.events[1].id));
     CHECK(d.said() == "2 roots");

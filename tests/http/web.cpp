@@ -96,7 +96,7 @@ lines web_client::said_all() const {
 void web_client::check() {
     seen_output all = look();
     CHECK_MESSAGE(all.problem.empty(), all.problem);
-    CHECK(all.answers.size() <= requests_ + (raw_ ? 1 : 0));  // what never became a request can be refused
+    CHECK(all.answers.size() <= requests_ + (raw_ ? 1 : 0));  // a malformed request can be refused too
     std::size_t n = 0;
     auto tell = [&](const std::string& message, const std::string& event) {
         if (++n > told_) talk->received(message, event);

@@ -1,9 +1,9 @@
 #pragma once
 
-// An HTTP server on a loop that the test runs, and its clients: scripted connections. Nothing listens, no time passes by itself.
-// When a test ends, every client goes away, every session is ended, and the census must be back at zero; then the server
-// stops. The ledger: no request has more than one answer, no connection more answers than requests, and every message is one
-// that the official schema allows.
+// An HTTP server on a loop that the test runs, and clients with scripted connections. Nothing listens, and only the
+// test advances the clock. At the end of a test every client disconnects, every session is deleted, and nothing may be
+// left; then the server stops. Checked for all messages: a request has at most one answer, a connection has at most as
+// many responses as requests, and every message matches the official schema.
 
 #include "http/answers.hpp"
 #include "http/http_server_core.hpp"
@@ -33,14 +33,14 @@ namespace keel::test {
 struct web_settings {
     http_options http = {};
     limits bounds = {};
-    std::uint64_t seed = 0;  // of the shuffle of the loop's steps; 0: in their order
+    std::uint64_t seed = 0;  // of the shuffled order of posted work; 0: in order
 };
 
 /// Messages that belong together: those of one session, or of one connection of a modern client.
 class web_talk {
 public:
     void sent(std::string_view body);
-    /// `event` is the id of the event it came in; a second copy of that is a replay.
+    /// `event` is the id of its event; a second message with the same id is a replay.
     void received(const std::string& message, const std::string& event);
     void check() const;
 
@@ -61,14 +61,14 @@ public:
     const std::shared_ptr<script> wire;
     std::shared_ptr<web_talk> talk;
 
-    /// A whole request; read when the loop gets to it.
+    /// Sends a whole request, which is read when the loop runs next.
     void later(std::string request);
-    /// The same, and whatever follows from it.
+    /// The same, and runs the loop.
     void send(std::string request) {
         later(std::move(request));
         loop_->run();
     }
-    /// Any bytes. Say what they are with `expect` if they are a request.
+    /// Sends any bytes. If they are a request, `expect` must be called too.
     void feed(std::string bytes) {
         raw_ = true;
         wire->feed(std::move(bytes));
@@ -84,36 +84,37 @@ public:
     }
 
     seen_output look() const { return read_answers(wire->output(), wire->closed()); }
-    /// The answer to the request sent so far as number `n`, counted from 0; an empty one if there is none.
+    /// The response to request number `n`, counted from 0; an empty one if there is none.
     seen_answer answer(std::size_t n) const;
     seen_answer last() const;
     std::size_t answers() const { return look().answers.size(); }
-    /// 0 while there is none.
+    /// 0 before the first response.
     int status() const { return last().status; }
-    /// In short: "held a", "error -32603 server shutting down"; of the last message of the last answer. "-" without one.
+    /// A summary of the last message of the last response: "held a", "error -32603 server shutting down"; "-" without
+    /// one.
     std::string said() const;
-    /// The messages of all answers, in order, in short; progress is "progress N".
+    /// Summaries of the messages of all responses, in order; progress is "progress N".
     lines said_all() const;
 
-    /// Tells the ledger what is new, and looks at the framing.
+    /// Checks new messages and the HTTP framing.
     void check();
 
 private:
     const std::shared_ptr<manual_loop> loop_;
     std::size_t requests_ = 0;
     bool raw_ = false;
-    std::size_t told_ = 0;  // messages that the ledger has
+    std::size_t told_ = 0;  // messages that were checked
 };
 
-/// A message in short.
+/// A summary of a message.
 std::string in_short(const json::value& m);
 
-/// Where handlers of the tool `hold` wait, by name.
+/// The points at which handlers of the tool `hold` wait, by name.
 struct station {
     gate g;
     std::size_t came = 0;
     std::size_t cancelled = 0;
-    std::vector<context> contexts;  // of those that came
+    std::vector<context> contexts;  // of the handlers that have arrived
 };
 
 class web {
@@ -133,7 +134,7 @@ public:
     // ---- tools: hold {at}, talk {at}, tidy {at}, steps {n}, big {n}, echo {at}, ask ----
 
     station& at(const std::string& name) { return stations_[name]; }
-    /// Lets go whoever waits there, now and later.
+    /// Releases all handlers that wait there, now and later.
     void open(const std::string& name) {
         on_loop([this, name] { at(name).g.open(); });
     }
@@ -142,16 +143,16 @@ public:
     // ---- clients ----
 
     web_client& connect(std::shared_ptr<web_talk> talk = {});
-    /// Opens a session, on a connection of its own that is gone again.
+    /// Opens a session, on a connection that is closed again.
     http_session open_session(std::string_view version = "2025-11-25",
                               std::string_view capabilities = R"({"roots":{}})");
     /// A connection for messages of that session.
     web_client& connect(const http_session& s) { return connect(talks_.at(s.id)); }
-    /// On a connection of its own: its status.
+    /// Sends a request on a new connection; returns the status.
     int ask(const http_session& s, std::string request);
     void forget_clients();
 
-    // ---- the rest of the world ----
+    // ---- loop and clock ----
 
     template <class F>
     void on_loop(F what) {
@@ -163,15 +164,15 @@ public:
     void stop(duration drain = {}) {
         on_loop([this, drain] { core->stop(drain); });
     }
-    bool stopped() const { return server_access::of(*host)->transports.empty(); }
+    bool stopped() const { return !server_access::of(*host)->has_transports(); }
     std::size_t in_flight() const { return host->health().in_flight; }
     std::size_t sessions() const { return core->counters.sessions; }
     std::size_t streams() const { return core->counters.streams; }
-    /// One tick of the server's clock, and a little.
+    /// A little more than one tick of the server's timer.
     duration tick() const { return core->tick + std::chrono::milliseconds(1); }
     bool logged(std::string_view part) const;
 
-    /// Everybody goes away, and nothing is left.
+    /// Disconnects all clients, and checks that nothing is left.
     void finish();
 
 private:

@@ -179,7 +179,7 @@ TEST_CASE("a paused transfer is not read") {
     CHECK(h.body.empty());
     x.loop->advance(1h);
     x.pool->pause(id, false);
-    CHECK(h.body.empty());  // not from inside pause
+    CHECK(h.body.empty());  // not inside pause
     x.loop->run();
     CHECK(h.body == "hel");
     CHECK(!x.wires[0]->paused());
@@ -201,7 +201,7 @@ TEST_CASE("a transfer that pauses itself in the middle of its input gets the res
         x.loop->run();
     };
     CHECK(h.body.empty());
-    SUBCASE("and nothing else happens") {
+    SUBCASE("without any other event") {
         go_on();
         CHECK(h.body == "hel");
         go_on();
@@ -216,7 +216,7 @@ TEST_CASE("a transfer that pauses itself in the middle of its input gets the res
         x.feed(0, exchange::ok());
         CHECK(next.outcome == "end");
     }
-    SUBCASE("and the connection breaks: the response was complete") {
+    SUBCASE("then the connection fails: the response was complete") {
         x.wires[0]->hangup();
         x.loop->run();
         CHECK(h.outcome.empty());
@@ -225,7 +225,7 @@ TEST_CASE("a transfer that pauses itself in the middle of its input gets the res
         CHECK(h.body == "hello");
         CHECK(x.pool->count().connections == 0);
     }
-    SUBCASE("and the connection breaks when only the end is missing") {
+    SUBCASE("then the connection fails when only the end is missing") {
         go_on();
         go_on();
         x.wires[0]->hangup();
@@ -233,7 +233,7 @@ TEST_CASE("a transfer that pauses itself in the middle of its input gets the res
         go_on();
         CHECK(h.outcome == "end");
     }
-    SUBCASE("and it is cancelled") {
+    SUBCASE("then it is cancelled") {
         x.pool->cancel(id);
         x.loop->run();
         CHECK(h.outcome.empty());
@@ -299,7 +299,7 @@ TEST_CASE("many transfers in any order of events: each has one outcome") {
             CHECK(x.pool->count().connections <= 3);
         }
         for (std::size_t i = 0; i != all.size(); ++i) x.pool->pause(ids[i], false);
-        // Whatever is left is answered.
+        // The remaining requests are answered.
         for (bool some = true; some;) {
             some = false;
             x.loop->run();

@@ -1,6 +1,6 @@
 #pragma once
 
-// A pool on a loop whose clock stands still. Its connections are scripts, made as the test says; what its users hear is kept.
+// A pool on a manual loop. Its connections are scripted by the test, and the callbacks of its users are recorded.
 
 #include "http_client/transfer.hpp"
 #include "http_client/transfer_pool.hpp"
@@ -22,7 +22,7 @@ namespace keel::test {
 
 using namespace std::chrono_literals;
 
-/// What a user hears of one transfer. It must be the one outcome at most, and nothing behind it.
+/// Records the callbacks of one transfer, and checks that there is at most one outcome and nothing after it.
 class heard final : public http_client::transfer_user {
 public:
     void on_response(const http_client::response_view& r) override {
@@ -69,7 +69,7 @@ public:
     std::function<void()> at_end;
 };
 
-/// The wait of a dialer that stands still until the test lets it go on.
+/// Delays a dialer until the test releases it.
 class held_dial final : public detail::wait {
 public:
     explicit held_dial(std::deque<held_dial*>& queue) : queue_(queue) {}
@@ -112,11 +112,11 @@ public:
     std::shared_ptr<manual_loop> loop;
     std::vector<std::pair<std::string, std::string>> environment;
     std::vector<std::string> reports;
-    std::vector<std::string> dialed;             // where to
-    std::vector<std::shared_ptr<script>> wires;  // in the order they were made
+    std::vector<std::string> dialed;             // addresses
+    std::vector<std::shared_ptr<script>> wires;  // in order of creation
     bool hold_dials = false;
     std::deque<held_dial*> held;
-    std::string dial_failure;  // not empty: every attempt ends with this
+    std::string dial_failure;  // not empty: every attempt fails with this
     std::function<void(script&)> prepare;
     std::unique_ptr<http_client::transfer_pool> pool;
 
@@ -127,7 +127,7 @@ public:
         return {.method = "GET", .path = std::move(path), .headers = {}, .body = {}};
     }
 
-    /// Starts, and runs what can run.
+    /// Starts a transfer and runs the loop.
     http_client::transfer_pool::id start(heard& user, http_client::transfer_request what = post()) {
         auto id = pool->start(std::move(what), user);
         loop->run();
@@ -155,7 +155,7 @@ public:
     }
 
 private:
-    // `self` outlives the pool, and with it every attempt.
+    // `self` outlives the pool and every attempt.
     static task<std::unique_ptr<connection>> dial(exchange* self, tcp_address to) {
         self->dialed.push_back(to.text());
         if (self->hold_dials) {

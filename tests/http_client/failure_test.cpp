@@ -43,7 +43,7 @@ TEST_CASE("a response that ends early at any byte is lost; a complete one is not
                 CHECK(h.outcome == (n == response.size() ? "end" : "lost"));
                 if (n == response.size()) CHECK(h.body == "hello");
                 CHECK(x.wires[0]->closed());
-                CHECK(x.wires.size() == 1);  // nothing is repeated
+                CHECK(x.wires.size() == 1);  // the request is not repeated
                 CHECK(x.pool->count().connections == 0);
                 x.loop->advance(1h);
                 CHECK(x.loop->timers() == 0);

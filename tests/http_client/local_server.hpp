@@ -1,6 +1,6 @@
 #pragma once
 
-// Servers on loopback sockets, as far as a client can tell: they answer each request as the test says.
+// Servers on loopback sockets that answer each request as the test specifies.
 
 #include "support/descriptors.hpp"
 #include "tls/tls_context.hpp"
@@ -23,7 +23,7 @@ tls::tls_files make_server_certificate(const scratch_folder&, const std::string&
 class local_server {
 public:
     class visit;
-    /// Called with all that has come on a connection and was not cut off by the test, whenever there is more.
+    /// Called with all unprocessed input of a connection, whenever there is more.
     using answer = std::function<void(visit&)>;
 
     /// One client's connection.
@@ -65,7 +65,7 @@ private:
     std::unique_ptr<listener> listener_;
 };
 
-/// An HTTP proxy that knows CONNECT, and leads everything to one port of this machine.
+/// An HTTP proxy that supports CONNECT and forwards everything to one local port.
 class local_proxy {
 public:
     local_proxy(loop&, std::uint16_t leads_to);

@@ -31,6 +31,25 @@ TEST_CASE("a request is one write, and its response is parsed from one read") {
     CHECK(!view.has("Content-Type"));
 }
 
+TEST_CASE("the connection is told to expect more input only while a response is incomplete") {
+    exchange x;
+    heard h;
+    x.start(h);
+    std::string response = exchange::ok("body");
+    x.feed(0, response.substr(0, 10));
+    CHECK(x.wires[0]->more_expected() == 1);
+    x.feed(0, response.substr(10, response.size() - 12));
+    CHECK(x.wires[0]->more_expected() == 2);
+    x.feed(0, response.substr(response.size() - 2));
+    CHECK(h.outcome == "end");
+    CHECK(x.wires[0]->more_expected() == 2);
+    heard whole;
+    x.start(whole);
+    x.feed(0, response);
+    CHECK(whole.outcome == "end");
+    CHECK(x.wires[0]->more_expected() == 2);
+}
+
 TEST_CASE("a connection is reused, without a timer or a new connection for each request") {
     exchange x;
     heard first;
@@ -132,12 +151,12 @@ TEST_CASE("an expired idle connection is not reused") {
     x.start(first);
     std::string headers;
     duration usable = 4s;
-    SUBCASE("by our own time") {}
-    SUBCASE("by the server's, less a second") {
+    SUBCASE("after our own timeout") {}
+    SUBCASE("after the server's timeout, less one second") {
         headers = "Keep-Alive: timeout=3, max=100\r\n";
         usable = 2s;
     }
-    SUBCASE("the server's is longer") { headers = "Keep-Alive: timeout=60\r\n"; }
+    SUBCASE("after our own timeout if the server's is longer") { headers = "Keep-Alive: timeout=60\r\n"; }
     x.feed(0, exchange::ok("hi", headers));
     x.loop->advance(usable - 1ms);
     CHECK(!x.wires[0]->closed());
@@ -166,7 +185,7 @@ TEST_CASE("Connection: close and HTTP/1.0 are respected") {
     SUBCASE("close in a list") { x.feed(0, exchange::ok("hi", "Connection: x, CLOSE\r\n")); }
     SUBCASE("close in a second header") { x.feed(0, exchange::ok("hi", "Connection: x\r\nConnection: close\r\n")); }
     SUBCASE("1.0") { x.feed(0, "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi"); }
-    SUBCASE("1.0 that keeps") {
+    SUBCASE("1.0 with keep-alive") {
         x.feed(0, "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\nContent-Length: 2\r\n\r\nhi");
         stays = true;
     }
@@ -209,7 +228,7 @@ TEST_CASE("a request that is written in pieces continues when the socket is writ
     x.wires[0]->resume();
     x.loop->run();
     CHECK(x.wires[0]->output().ends_with("\r\n\r\n" + std::string(500, 'x')));
-    x.loop->advance(1h);  // how long an answer takes is the caller's affair
+    x.loop->advance(1h);  // the pool has no response timeout; callers have
     CHECK(h.outcome.empty());
     x.feed(0, exchange::ok());
     CHECK(h.outcome == "end");
@@ -232,14 +251,14 @@ TEST_CASE("a server that reads nothing for write_stall has lost the request") {
 TEST_CASE("an invalid request is reported later, and nothing is sent") {
     exchange x;
     http_client::transfer_request what = exchange::post();
-    SUBCASE("a header that ends its line") { what.headers = {{"X", "a\r\nEvil: 1"}}; }
+    SUBCASE("a line break in a header") { what.headers = {{"X", "a\r\nEvil: 1"}}; }
     SUBCASE("a NUL in a header") { what.headers = {{"X", std::string("a\0b", 3)}}; }
     SUBCASE("an invalid header name") { what.headers = {{"X Y", "a"}}; }
     SUBCASE("an empty name") { what.headers = {{"", "a"}}; }
-    SUBCASE("a length of its own") { what.headers = {{"content-length", "1"}}; }
-    SUBCASE("a Host of its own") { what.headers = {{"Host", "example.com"}}; }
+    SUBCASE("a Content-Length header") { what.headers = {{"content-length", "1"}}; }
+    SUBCASE("a Host header") { what.headers = {{"Host", "example.com"}}; }
     SUBCASE("a path with a space") { what.path = "/a b"; }
-    SUBCASE("a path with a line end") { what.path = "/a\r\nX: y"; }
+    SUBCASE("a path with a line break") { what.path = "/a\r\nX: y"; }
     SUBCASE("an invalid path") { what.path = "mcp"; }
     SUBCASE("a fragment") { what.path = "/mcp#x"; }
     SUBCASE("a method with a space") { what.method = "GET /x"; }
@@ -323,7 +342,7 @@ TEST_CASE("open streams do not use up the connection limit") {
     CHECK(first.outcome == "end");
     x.feed(5, exchange::ok());
     CHECK(third.outcome == "end");
-    // What a stream had beyond the bound goes with it.
+    // The connections beyond the limit are closed with their streams.
     for (std::size_t i = 0; i != 5; ++i) x.feed(i, exchange::ok());
     for (const auto& each : streams) CHECK(each->outcome == "end");
 }
@@ -349,7 +368,7 @@ TEST_CASE("urgent requests get a few connections beyond the limit and overtake o
         CHECK(x.wires[2 + i]->output().ends_with("\r\n\r\nu" + std::to_string(i)));
     }
     CHECK(x.pool->count().waiting == 4);
-    // A connection that is given back goes to them in their own order, and only then to the others.
+    // A connection that becomes free goes to these in their order first, and then to the others.
     for (const char* next : {"u4", "u5", "n0", "n1"}) {
         x.wires[0]->take_output();
         x.feed(0, exchange::ok());
@@ -376,12 +395,12 @@ TEST_CASE("connections beyond the limit stay reserved for urgent requests") {
     CHECK(x.pool->count().waiting == 8);
     for (int i = 0; i != 6; ++i) {
         heard& urgent = start(true);
-        CHECK(x.wires.size() == 3);  // the one that the first had
+        CHECK(x.wires.size() == 3);  // the one of the first transfer
         x.feed(2, exchange::ok());
         CHECK(urgent.outcome == "end");
         CHECK(x.pool->count().waiting == 8);
     }
-    // The others go on where they may.
+    // The others continue.
     for (int i = 0; i != 10; ++i) x.feed(static_cast<std::size_t>(i % 2), exchange::ok());
     CHECK(x.pool->count().waiting == 0);
     for (const auto& each : usual) CHECK(each->outcome == "end");

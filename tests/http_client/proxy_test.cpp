@@ -30,20 +30,20 @@ TEST_CASE("https through a proxy: a tunnel with TLS in it") {
     CHECK(x.wires[0]->take_output() ==
           "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nProxy-Authorization: Basic dTpw\r\n\r\n");
     CHECK(x.pool->unsent(id));
-    SUBCASE("it opens") {
+    SUBCASE("it opens the tunnel") {
         x.feed(0, "HTTP/1.1 200 Connection established\r\n");
         CHECK(x.wires[0]->output().empty());
-        x.feed(0, "Content-Length: 5\r\n\r\n");  // means nothing here
+        x.feed(0, "Content-Length: 5\r\n\r\n");  // ignored here
         CHECK(x.wires[0]->output().starts_with("\x16\x03"));
         CHECK(h.outcome.empty());
         CHECK(x.pool->unsent(id));
-        SUBCASE("and breaks in the handshake") {
+        SUBCASE("which fails during the handshake") {
             x.wires[0]->fail_read(104);
             x.loop->run();
         }
-        SUBCASE("and ends in the handshake") { x.eof(0); }
-        SUBCASE("and stalls in the handshake") { x.loop->advance(30s); }
-        SUBCASE("and there is no TLS behind it") { x.feed(0, "HTTP/1.1 400 Bad Request\r\n\r\n"); }
+        SUBCASE("which ends during the handshake") { x.eof(0); }
+        SUBCASE("which stalls during the handshake") { x.loop->advance(30s); }
+        SUBCASE("to a server without TLS") { x.feed(0, "HTTP/1.1 400 Bad Request\r\n\r\n"); }
     }
     SUBCASE("it rejects the request") {
         x.feed(0, "HTTP/1.1 403 Forbidden\r\n\r\n");
@@ -58,7 +58,7 @@ TEST_CASE("https through a proxy: a tunnel with TLS in it") {
     SUBCASE("it closes the connection") { x.eof(0); }
     SUBCASE("it fails") { x.wires[0]->fail_read(104); }
     SUBCASE("it does not answer") { x.loop->advance(30s); }
-    SUBCASE("it is cut off in the middle") {
+    SUBCASE("its response is truncated") {
         x.feed(0, "HTTP/1.1 200 O");
         x.eof(0);
     }
@@ -75,7 +75,7 @@ TEST_CASE("a pool may be destroyed while its tunnel is being opened") {
     heard h;
     x.start(h);
     SUBCASE("before the proxy has answered") {}
-    SUBCASE("in the handshake") { x.feed(0, "HTTP/1.1 200 OK\r\n\r\n"); }
+    SUBCASE("during the handshake") { x.feed(0, "HTTP/1.1 200 OK\r\n\r\n"); }
     x.pool.reset();
     CHECK(x.wires[0]->closed());
     x.loop->advance(1h);

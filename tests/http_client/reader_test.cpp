@@ -18,7 +18,7 @@ struct result {
     std::size_t left_over = 0;
 };
 
-/// Reads bytes in pieces of `step`, then perhaps the end of input.
+/// Reads bytes in pieces of `step`, then optionally the end of input.
 result read(std::string_view bytes, bool ends = false, kind k = kind::usual, std::size_t step = std::string_view::npos,
             std::size_t max_head = 1000) {
     response_reader reader(max_head);
@@ -55,7 +55,7 @@ result read(std::string_view bytes, bool ends = false, kind k = kind::usual, std
     return out;
 }
 
-/// The same however it is cut.
+/// Checks that the result does not depend on how the bytes are split.
 result read_all_ways(std::string_view bytes, bool ends = false, kind k = kind::usual) {
     const result whole = read(bytes, ends, k);
     for (std::size_t step : {1u, 2u, 3u, 7u}) {
@@ -93,7 +93,7 @@ TEST_CASE("status lines") {
     CHECK(shown("HTTP/2 200\r\n" + rest) == "bad: not an HTTP/1 response");
     CHECK(shown("http/1.1 200 OK\r\n" + rest) == "bad: not an HTTP/1 response");
     CHECK(shown("\r\nHTTP/1.1 200 OK\r\n" + rest) == "bad: not an HTTP/1 response");
-    CHECK(shown("SSH-2.0-x") == "bad: not an HTTP/1 response");  // without waiting for a line end
+    CHECK(shown("SSH-2.0-x") == "bad: not an HTTP/1 response");  // without waiting for the end of the line
     CHECK(shown(std::string("\x15\x03\x01", 3)) == "bad: not an HTTP/1 response");
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("the size of the head is limited") {
     std::string many = ok;
     for (int i = 0; i != 600; ++i) many += "A:\r\n";
     CHECK(read(many + "\r\n", false, kind::usual, std::string_view::npos, 100000).shown == "bad: too many headers");
-    // To the byte.
+    // Exact to the byte.
     const std::string head = ok + "Content-Length: 0\r\n\r\n";
     CHECK(read(head, false, kind::usual, std::string_view::npos, head.size()).shown == "200 end");
     CHECK(read(head, false, kind::usual, std::string_view::npos, head.size() - 1).shown.starts_with("bad"));
@@ -194,7 +194,7 @@ TEST_CASE("chunks") {
     }
     CHECK(shown(head + "3;" + std::string(2000, 'x')) == "200 bad: invalid chunk");
     CHECK(shown(head + "0\r\nA: " + std::string(2000, 'x')) == "200 bad: invalid chunk");
-    // Of each chunk, not of the stream.
+    // The limit applies to each chunk, not to the stream.
     std::string stream;
     for (int i = 0; i != 100; ++i) stream += "1;" + std::string(100, 'x') + "\r\na\r\n";
     CHECK(read_all_ways(head + stream).body == std::string(100, 'a'));

@@ -94,7 +94,7 @@ TEST_CASE("the body of a redirect is discarded, if it is short") {
     bool same = true;
     SUBCASE("a body") { x.feed(0, to(307, "/new", "Content-Length: 5\r\n\r\nhello")); }
     SUBCASE("chunks") { x.feed(0, to(307, "/new", "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n")); }
-    SUBCASE("a body that comes later: there is a new connection meanwhile") {
+    SUBCASE("a body that arrives later: a new connection is used meanwhile") {
         x.feed(0, to(307, "/new", "Content-Length: 5\r\n\r\nhel"));
         CHECK(x.wires.size() == 2);
         x.feed(0, "lo");
@@ -102,7 +102,7 @@ TEST_CASE("the body of a redirect is discarded, if it is short") {
         CHECK(x.pool->count().idle == 1);
         same = false;
     }
-    SUBCASE("a body that never comes") {
+    SUBCASE("a body that never arrives") {
         x.feed(0, to(307, "/new", "Content-Length: 5\r\n\r\nhel"));
         x.loop->advance(4s);
         CHECK(x.wires[0]->closed());
@@ -124,7 +124,7 @@ TEST_CASE("the body of a redirect is discarded, if it is short") {
         CHECK(x.wires[0]->closed());
         same = false;
     }
-    SUBCASE("to the end of the connection") {
+    SUBCASE("a body up to the end of the connection") {
         x.feed(0, to(307, "/new", "\r\nhel"));
         CHECK(x.wires[0]->closed());
         same = false;
@@ -193,7 +193,7 @@ TEST_CASE("from http to https of the same host: another connection, and no crede
     x.feed(0, to(308, "https://example.com/mcp"));
     REQUIRE(x.dialed.size() == 2);
     CHECK(x.dialed[1] == "example.com:443");
-    CHECK(x.wires[1]->output().starts_with("\x16\x03"));  // the first words of TLS
+    CHECK(x.wires[1]->output().starts_with("\x16\x03"));  // the start of a TLS handshake
     CHECK(x.reports.size() == 1);
     CHECK(x.reports[0].find("secret") == std::string::npos);
     x.feed(1, "HTTP/1.1 200 OK\r\n\r\n");

@@ -46,7 +46,7 @@ void polite(local_server::visit& v) {
     }
 }
 
-/// The descriptors of this process that are connected to that port of this machine.
+/// The descriptors of this process that are connected to that local port.
 std::vector<int> sockets_to(std::uint16_t port) {
     std::vector<int> found;
     for (const auto& each : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -201,7 +201,7 @@ TEST_CASE_TEMPLATE("https connections are reused", Loop, KEEL_TEST_LOOPS) {
         w.finish(h);
         CHECK(h.body == "hi");
     }
-    // One that is ready early may serve those who still wait for theirs.
+    // One that is free early may serve requests that still wait for theirs.
     CHECK(server.visits.size() <= 3);
     CHECK(w.pool->count().opened <= 3);
 }
@@ -321,7 +321,7 @@ TEST_CASE_TEMPLATE("a connection on which only the server sends detects that the
     const std::vector<int> ours = sockets_to(static_cast<std::uint16_t>(std::stoi(server.port())));
     REQUIRE(ours.size() == 1);
     CHECK(option_of(ours[0], SOL_SOCKET, SO_KEEPALIVE) == 1);
-    // Within a few minutes; what the system does by itself takes hours.
+    // Within a few minutes; the system's default takes hours.
     const int idle = option_of(ours[0], IPPROTO_TCP, TCP_KEEPIDLE);
     const int every = option_of(ours[0], IPPROTO_TCP, TCP_KEEPINTVL);
     const int count = option_of(ours[0], IPPROTO_TCP, TCP_KEEPCNT);
@@ -348,7 +348,7 @@ TEST_CASE("a client with a limit of one connection has another one for calls bes
         } else if (v.input.starts_with("DELETE ")) {
             v.say(exchange::ok(""));
         } else if (!v.input.ends_with("}")) {
-            return;  // there is more to come
+            return;  // more data follows
         } else if (says("\"initialize\"")) {
             answer(
                 R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}})");

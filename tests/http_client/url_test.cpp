@@ -140,11 +140,11 @@ TEST_CASE("redirect targets") {
     CHECK(followed(from, "//a:8080/x") == "http://a:8080/x");
     CHECK(followed(from, "/x/../../y") == "http://a:8080/y");
     CHECK(followed(from, "x:y/z").empty());
-    // To https of the same host, never back.
+    // To https on the same host, never back.
     CHECK(followed(from, "https://a/x") == "https://a/x");
     CHECK(followed(from, "https://a:8443/x") == "https://a:8443/x");
     CHECK(followed("https://a/", "http://a/").empty());
-    // Nowhere else.
+    // To no other origin.
     CHECK(followed(from, "http://a/x").empty());
     CHECK(followed(from, "http://b:8080/x").empty());
     CHECK(followed(from, "https://b/x").empty());
@@ -169,7 +169,7 @@ TEST_CASE("the proxy of the environment") {
     CHECK(proxy_of("http://example.com", {{"http_proxy", "http://p:3128"}}) == "p:3128");
     CHECK(proxy_of("http://example.com", {{"http_proxy", "p:3128"}}) == "p:3128");
     CHECK(proxy_of("http://example.com", {{"http_proxy", "http://p/"}}) == "p:80");
-    CHECK(proxy_of("http://example.com", {{"HTTP_PROXY", "http://p:3128"}}) == "none");  // that is a header, under CGI
+    CHECK(proxy_of("http://example.com", {{"HTTP_PROXY", "http://p:3128"}}) == "none");  // a header, under CGI
     CHECK(proxy_of("http://example.com", {{"https_proxy", "http://p:3128"}}) == "none");
     CHECK(proxy_of("https://example.com", {{"http_proxy", "http://p:3128"}}) == "none");
     CHECK(proxy_of("https://example.com", {{"https_proxy", "http://p:1"}, {"HTTPS_PROXY", "http://q:1"}}) == "p:1");
@@ -182,7 +182,7 @@ TEST_CASE("the proxy of the environment") {
         CHECK(proxy_of(url, all) == "none");
     CHECK(proxy_of("http://example.com", {{"all_proxy", "http://p:1"}, {"no_proxy", "example.com"}}) == "none");
     CHECK(proxy_of("http://example.com", {{"all_proxy", "http://p:1"}, {"NO_PROXY", "*"}}) == "none");
-    // Said by the program, it holds for everything.
+    // A proxy that the program sets is used for everything.
     CHECK(proxy_of("http://127.0.0.1", all, "http://q:2") == "q:2");
     CHECK(proxy_of("http://example.com", all, "") == "none");
 }
@@ -193,7 +193,7 @@ TEST_CASE("invalid proxies are rejected, without their password") {
         CAPTURE(bad);
         try {
             proxy_address::parse(bad);
-            FAIL("it was taken");
+            FAIL("accepted");
         } catch (const std::invalid_argument& e) {
             CHECK(std::string(e.what()).find("secret") == std::string::npos);
             CHECK(std::string(e.what()).find("invalid proxy") != std::string::npos);

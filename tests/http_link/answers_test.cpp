@@ -1,4 +1,4 @@
-// What comes back for a request: the call ends once, at once, and with the truth.
+// Responses: a call ends once, immediately, and with the correct outcome.
 
 #include "link_under_test.hpp"
 #include "support/heap.hpp"
@@ -262,7 +262,7 @@ TEST_CASE("D2, I7, HTTP-12: a stream that ends before the response fails at once
             CHECK(other->outcome == "{}");
             t.loop->advance(1min);
             CHECK(t.on->requests.size() == 2);
-            // A retry of the caller's is a new request with a new id.
+            // A retry by the caller is a new request with a new id.
             auto again = t.ask("a");
             CHECK(t.on->last().id() != t.on->at(0).id());
             t.on->answer(t.on->last());
@@ -417,7 +417,7 @@ TEST_CASE("HTTP-07: the response to a notification matters only if it is an erro
     seen_request& streamed = notify();
     t.on->open_stream(streamed);
     CHECK(streamed.cancelled);
-    // One that is never answered does not stay.
+    // A request that is never answered does not stay open.
     seen_request& silent = notify();
     t.loop->advance(2min);
     CHECK(silent.cancelled);
@@ -437,7 +437,7 @@ TEST_CASE("D10, D2: a message with only an id ends a call with that number; as t
             t.on->event(post, R"({"jsonrpc":"2.0","id":)" + id + "}");
             CHECK(call->outcome == (as_text ? "" : "bad message"));
             t.on->end(post);
-            // Nobody has answered it, so it ends with its stream.
+            // It was not answered, so it ends with its stream.
             CHECK(call->outcome == (as_text ? "stream lost" : "bad message"));
         }
     }
@@ -459,7 +459,7 @@ TEST_CASE("J3: memory of large requests and responses is freed when they end") {
                 std::string().swap(each->what.body);
                 if (streamed) t.on->open_stream(*each);
                 else t.on->head(*each, 200, {{"content-type", "application/json"}});
-                // In pieces, so that it has to be put together.
+                // In pieces, so that they have to be joined.
                 const std::string sent = streamed ? "data: " + answer + "\n\n" : answer;
                 t.on->body(*each, std::string_view(sent).substr(0, large / 2));
                 t.on->body(*each, std::string_view(sent).substr(large / 2));

@@ -1,4 +1,4 @@
-// How a link ends.
+// Closing a link.
 
 #include "link_under_test.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A transfer_pool without connections: what was started is written down, and the test says what comes back.
+// A transfer_pool without connections: it records the requests, and the test supplies the responses.
 
 #include "http_client/transfer.hpp"
 
@@ -16,16 +16,16 @@
 
 namespace keel::test {
 
-/// One HTTP request that the link has made.
+/// One HTTP request of the link.
 struct seen_request {
     http_client::transfer_pool::id number = 0;
     http_client::transfer_request what;
-    http_client::transfer_user* user = nullptr;  // null when it is over
-    bool left = true;                            // something of it was handed to the system
+    http_client::transfer_user* user = nullptr;  // null after it has ended
+    bool left = true;                            // a part of it was passed to the system
     bool cancelled = false;
 
     bool open() const noexcept { return user != nullptr; }
-    /// "" when there is none; "a, b" when there are two.
+    /// "" if the header is missing; "a, b" if there are two.
     std::string header(std::string_view name) const {
         auto lower = [](std::string text) {
             for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -53,12 +53,12 @@ struct seen_request {
 /// Shared by the pool, which the link owns, and the test.
 struct fake_wire {
     std::vector<std::shared_ptr<seen_request>> requests;
-    bool stalled = false;  // nothing new leaves
-    bool gone = false;     // the pool is
+    bool stalled = false;  // no new request is written
+    bool gone = false;     // the pool was destroyed
 
     seen_request& at(std::size_t i) { return *requests.at(i); }
     seen_request& last() { return *requests.back(); }
-    /// Those with that `shown()`.
+    /// The requests with that `shown()`.
     std::vector<seen_request*> all(std::string_view shown) {
         std::vector<seen_request*> found;
         for (auto& each : requests) {
@@ -70,7 +70,7 @@ struct fake_wire {
         return static_cast<std::size_t>(
             std::count_if(requests.begin(), requests.end(), [](const auto& each) { return each->open(); }));
     }
-    /// What there is, in order: "POST initialize, GET".
+    /// All requests in order: "POST initialize, GET".
     std::string shown(std::size_t from = 0) const {
         std::string text;
         for (std::size_t i = from; i < requests.size(); ++i) text += (text.empty() ? "" : ", ") + requests[i]->shown();
@@ -103,7 +103,7 @@ struct fake_wire {
         end(r);
     }
     void accept(seen_request& r) { reply(r, 202, "", ""); }
-    /// A JSON-RPC result for the request.
+    /// Sends a JSON-RPC result for the request.
     void answer(seen_request& r, std::string_view result = "{}", http_client::header_list headers = {}) {
         reply(r, 200, "application/json", result_text(r, result), std::move(headers));
     }

@@ -1,4 +1,4 @@
-// From the bytes of a response to what becomes of the call: the link over a pool whose connections are scripts.
+// The link over a pool with scripted connections: header names in any case.
 
 #include "http_client/exchange.hpp"
 #include "link_under_test.hpp"
@@ -30,7 +30,7 @@ struct nobody final : client_side::link_user {
     std::vector<std::string> reports;
 };
 
-/// Writes the names of headers as `spell` does, and asks twice: for a plain answer and for a stream.
+/// Writes header names as `spell` does, and sends two requests: for a plain response and for a stream.
 void asks_a_server_that_spells(std::string (*spell)(std::string)) {
     exchange x;
     nobody user;
@@ -63,7 +63,7 @@ void asks_a_server_that_spells(std::string (*spell)(std::string)) {
                   header("Connection", "close") + "\r\n" + size.str() + "\r\n" + body + "\r\n0\r\n\r\n");
     CHECK(streamed->outcome == R"({"n":2})");
     CHECK(x.wires.size() == 1);
-    CHECK(x.wires[0]->closed());  // as its header asked for
+    CHECK(x.wires[0]->closed());  // as its header requested
     CHECK(user.reports.empty());
     spoke(modern_version);
     peer->close();
@@ -84,7 +84,7 @@ TEST_CASE("HDR-06: request headers are case-insensitive, and their values are se
     link_under_test t(how);
     http_client::header_list extra = {{"x-TEAM", "bLUE"}, {"MCP-METHOD", "other"}, {"mcp-protocol-VERSION", "other"}};
     rpc::peer::call_options_with_progress options;
-    options.headers = &extra;
+    options.attributes = &extra;
     auto call = t.ask("tools/list", "{}", options);
     CHECK(t.on->last().header("X-Team") == "bLUE");
     CHECK(t.on->last().header("X-Other") == "Kept");

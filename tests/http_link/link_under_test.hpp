@@ -1,6 +1,7 @@
 #pragma once
 
-// An http_link over a fake pool and a loop that the test runs. When a test ends, the link is closed, and everything must be gone.
+// An http_link over a fake pool and a loop that the test runs. At the end of a test the link is closed, and nothing may
+// be left.
 
 #include "client/link.hpp"
 #include "fake_pool.hpp"
@@ -26,11 +27,11 @@ using namespace std::chrono_literals;
 
 inline constexpr const char* modern_version = "2026-07-28";
 inline constexpr const char* legacy_version = "2025-11-25";
-/// Those that have this transport, which came with 2025-03-26: of the older era, and all.
+/// The revisions with this transport (since 2025-03-26): those of the older era, and all.
 inline constexpr std::array legacy_versions = {"2025-03-26", "2025-06-18", legacy_version};
 inline constexpr std::array versions = {"2025-03-26", "2025-06-18", legacy_version, modern_version};
 
-/// A call that was made, and what became of it.
+/// A call and its outcome.
 struct asked {
     explicit asked(loop& on) : line(on) {}
     detail::activity line;
@@ -124,13 +125,13 @@ public:
         on->accept(on->last());
     }
 
-    /// Makes ready for requests: with a handshake, where the era has one. Returns how many messages that took.
+    /// Prepares for requests, with a handshake if the era has one. Returns the number of messages.
     std::size_t open() {
         if (version != modern_version) shake_hands();
         return on->requests.size();
     }
 
-    const std::string version;  // which is spoken, of the older era after the handshake
+    const std::string version;  // the revision in use; in the older era after the handshake
     std::shared_ptr<manual_loop> loop;
     std::shared_ptr<fake_wire> on = std::make_shared<fake_wire>();
     std::unique_ptr<http_client::http_link> link;

@@ -1,4 +1,4 @@
-// The stream on which a server of the older era speaks by itself.
+// The GET stream of the older era.
 
 #include "link_under_test.hpp"
 
@@ -30,7 +30,7 @@ TEST_CASE("LHTTP-02: the GET stream is requested with its media type after the h
         t.on->event(get, R"({"jsonrpc":"2.0","id":1,"method":"roots/list"})");
         CHECK(t.on->last().shown() == "POST result");
         t.on->accept(t.on->last());
-        t.loop->advance(10min);  // it may last
+        t.loop->advance(10min);  // the stream may stay open
         CHECK(get.open());
     }
 }
@@ -86,7 +86,7 @@ TEST_CASE("a GET stream without events is reopened with growing delays, as long 
         t.loop->advance(30s);
         CHECK(t.on->all("GET").size() == gets + 1);
     }
-    // One that lasts is a good one: the pauses are short again.
+    // A stream that stays open resets the retry delay.
     t.on->open_stream(t.on->last());
     t.loop->advance(1min);
     t.on->end(t.on->last());
@@ -143,7 +143,7 @@ TEST_CASE("I11: a GET stream that is reopened without its position is reported a
     CHECK(t.gaps == 0);
     t.on->end(t.on->last());
     t.loop->advance(1s);
-    CHECK(t.gaps == 0);  // not before it is there again
+    CHECK(t.gaps == 0);  // not before the stream is open again
     t.on->open_stream(t.on->last());
     CHECK(t.gaps == 1);
     t.on->event(t.on->last(), note, "id: 7\n");

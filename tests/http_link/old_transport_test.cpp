@@ -1,4 +1,4 @@
-// The transport of 2024-11-05: one stream, and an address to post to.
+// The HTTP+SSE transport of 2024-11-05: one stream, and a URL for POST requests.
 
 #include "http_client/legacy_sse.hpp"
 #include "link_under_test.hpp"
@@ -47,13 +47,13 @@ TEST_CASE("LHTTP-15: all messages are posted to the endpoint URL, and all respon
     t.on->accept(t.on->last());
     t.link->session_opened();
     CHECK(t.on->all("GET").size() == 1);
-    // An answer may be faster than the word that its request was taken.
+    // An answer may arrive before the response to its POST.
     auto quick = t.ask("quick");
     seen_request& post = t.on->last();
     t.on->event(stream, fake_wire::result_text(post));
     CHECK(quick->outcome == "{}");
     t.on->accept(post);
-    // The server asks as well.
+    // The server sends a request.
     t.on->event(stream, R"({"jsonrpc":"2.0","id":5,"method":"roots/list"})");
     CHECK(t.on->last().shown() == "POST result");
     CHECK(t.on->last().what.path == "/messages?session=9");

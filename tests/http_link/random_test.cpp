@@ -1,4 +1,4 @@
-// A server that does anything at any time: whatever it does, each call ends once, and what it ends with is true.
+// A server with random behavior: each call ends once, with a correct outcome.
 
 #include "link_under_test.hpp"
 
@@ -21,7 +21,7 @@ public:
 
     void run(int steps) {
         for (int i = 0; i < steps; ++i) step();
-        t_.loop->advance(std::chrono::minutes(31));  // the bound of every call
+        t_.loop->advance(std::chrono::minutes(31));  // the maximum time of every call
         for (const auto& each : calls_) CHECK(each->ends == 1);
         for (const auto& [call, what] : calls_by_id_) {
             if (what->outcome.starts_with('{')) CHECK(what->outcome == R"({"for":)" + std::to_string(call) + "}");
@@ -49,7 +49,7 @@ private:
         return call;
     }
 
-    // As a client does it: the link is told how it ended, whatever happens.
+    // Like a client: the link is notified of the end, whatever happens.
     void shake_hands(bool renewal) {
         t_.link->speak(false, "");
         struct handshake {
@@ -146,7 +146,7 @@ private:
         return {{"mcp-session-id", "s" + std::to_string(++sessions_)}};
     }
     bool resumed(const seen_request& r) const { return r.has("Last-Event-ID"); }
-    /// The call whose stream it is; 0 for one of no request.
+    /// The call of this stream; 0 for a stream of no request.
     static std::uint64_t owner_of(const seen_request& r) {
         if (r.what.method == "POST") return std::stoull(r.id());
         std::string id = r.header("Last-Event-ID");
@@ -161,13 +161,13 @@ private:
     const bool modern_;
     std::vector<std::shared_ptr<asked>> calls_;
     std::map<rpc::serial, std::shared_ptr<asked>> calls_by_id_;
-    std::map<std::uint64_t, int> posted_;  // how often the server saw it
+    std::map<std::uint64_t, int> posted_;  // how often the server received it
     std::set<std::uint64_t> noted_;
     std::set<std::uint64_t> streaming_;
     std::uint64_t events_ = 0;
     int sessions_ = 0;
     int plain_gets_ = 0;
-    link_under_test t_;  // last: it looks at everything when it ends
+    link_under_test t_;  // last member: its destructor checks everything
 };
 
 }  // namespace

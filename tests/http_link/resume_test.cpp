@@ -1,4 +1,4 @@
-// Streams of the older era that are taken up again.
+// Streams of the older era that are resumed.
 
 #include "link_under_test.hpp"
 
@@ -8,7 +8,7 @@ using http_client::transfer_failure;
 
 namespace {
 
-/// A call whose stream has brought an event with an id.
+/// A call whose stream has sent an event with an id.
 struct started {
     explicit started(link_under_test& t, std::string_view more = "") : call(t.ask("a")), post(t.on->requests.back()) {
         t.on->open_stream(*post);
@@ -174,7 +174,7 @@ TEST_CASE("D13: a response on the stream of another request counts, and ends bot
     t.on->open_stream(second);
     t.on->event(second, fake_wire::result_text(first, R"({"n":1})"));
     CHECK(one->outcome == R"({"n":1})");
-    t.on->end(first);  // nothing is taken up, nobody is told again
+    t.on->end(first);  // nothing is resumed, no second outcome
     t.on->event(second, fake_wire::result_text(second, R"({"n":2})"));
     CHECK(two->outcome == R"({"n":2})");
     t.loop->advance(10s);

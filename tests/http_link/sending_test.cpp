@@ -1,4 +1,4 @@
-// What leaves: one message per POST, and its headers.
+// Outgoing messages: one message per POST, and its headers.
 
 #include "link_under_test.hpp"
 
@@ -64,7 +64,7 @@ TEST_CASE("HDR-01, HDR-02: every POST of the modern era has the headers for vers
     CHECK_FALSE(t.on->at(0).has("Mcp-Name"));
     t.on->answer(t.on->at(0));
     t.on->accept(t.on->at(1));
-    // The server wants another version: the next request says so.
+    // The server selects another version: the next request contains it.
     t.speak(true, "2027-01-01");
     auto again = t.ask("tools/list");
     CHECK(t.on->last().header("MCP-Protocol-Version") == "2027-01-01");
@@ -114,7 +114,7 @@ TEST_CASE(
                                       {"mcp-method", "evil"},       {"ACCEPT", "text/html"},
                                       {"X-Bad", "a\r\nHost: evil"}, {"Bad Name", "x"}};
     rpc::peer::call_options_with_progress options;
-    options.headers = &extra;
+    options.attributes = &extra;
     auto call = t.ask("tools/call", "{}", options);
     seen_request& sent = t.on->last();
     CHECK(sent.header("Mcp-Param-Region") == "us");
@@ -191,7 +191,7 @@ TEST_CASE("HTTP-20: a session id from a modern server is ignored") {
 
 TEST_CASE("BASE-17: in the modern era no response is sent, even if the server sends a request") {
     link_under_test t;
-    t.peer->core().accept_requests(true);  // as if it had been forgotten
+    t.peer->core().accept_requests(true);  // as if the check were missing
     auto call = t.ask("tools/list");
     t.on->open_stream(t.on->last());
     t.on->event(t.on->last(), R"({"jsonrpc":"2.0","id":"q","method":"roots/list"})");
@@ -276,7 +276,7 @@ TEST_CASE("J1: unsent messages are limited: calls are rejected, responses droppe
     t.on->event(stream, R"({"jsonrpc":"2.0","id":"q","method":"roots/list"})");
     CHECK(t.on->all("POST result").empty());
     CHECK(t.reports.size() == 1);
-    // It leaves, and there is room again.
+    // It is written, and there is room again.
     t.on->last().left = true;
     auto next = t.ask("c");
     CHECK(next->ends == 0);

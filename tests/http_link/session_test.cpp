@@ -1,4 +1,4 @@
-// A server that forgets its session (D18).
+// A server that loses its session (D18).
 
 #include "link_under_test.hpp"
 
@@ -23,7 +23,7 @@ void renew(link_under_test& t, std::string_view session = "s-2") {
     t.on->accept(initialized);
 }
 
-/// What is open of these meets a session that the server does not know.
+/// The open requests get a response that the session is unknown.
 void refuse_all(link_under_test& t, std::string_view shown) {
     for (seen_request* each : t.on->all(shown)) {
         if (each->open()) t.on->reply(*each, 404, "", "");
@@ -57,7 +57,7 @@ TEST_CASE("D18: ten requests that get a 404 open one new session, and each is se
     std::vector<std::shared_ptr<asked>> calls;
     for (int i = 0; i < 10; ++i) calls.push_back(t.ask("a"));
     auto posts = t.on->all("POST a");
-    // Some come before the new session is there, some after its initialize was answered.
+    // Some before the new session exists, some after its initialize was answered.
     for (std::size_t i = 0; i < 6; ++i) t.on->reply(*posts[i], 404, "", "");
     t.link->speak(false, "");
     auto opening = t.ask("initialize");
@@ -93,7 +93,7 @@ TEST_CASE("D18: requests that the server had started fail, those it may have rej
     CHECK(t.on->all("POST streaming")[0]->cancelled);
     CHECK(silent->ends == 0);
     t.on->answer(*t.on->all("POST answered")[0], R"({"after":"all"})");
-    CHECK(answered->outcome == R"({"after":"all"})");  // that is the truth about it
+    CHECK(answered->outcome == R"({"after":"all"})");  // the correct outcome
     renew(t);
     CHECK(silent->outcome == "session lost");
     CHECK(t.on->all("POST silent")[0]->cancelled);
@@ -114,7 +114,7 @@ TEST_CASE("D18: requests made meanwhile wait, and unsent ones are not lost") {
     t.peer->notify("notifications/meanwhile", "{}");
     CHECK(t.on->all("POST meanwhile").empty());
     auto changed_mind = t.ask("changed_mind");
-    changed_mind->line.stop();  // D6: it has not left
+    changed_mind->line.stop();  // D6: it was not written
     renew(t);
     for (auto [method, count] : {std::pair("first", 2u), std::pair("unsent", 2u), std::pair("meanwhile", 1u)}) {
         auto posts = t.on->all(std::string("POST ") + method);
@@ -139,7 +139,7 @@ TEST_CASE("D18: a second 404 for the same request fails it") {
     t.on->reply(*t.on->all("POST a")[1], 404, "", "");
     CHECK(call->outcome == "session lost");
     CHECK(t.sessions_lost == 1);
-    // Another request begins anew.
+    // Another request starts a new attempt.
     auto next = t.ask("b");
     t.on->reply(t.on->last(), 404, "", "");
     CHECK(t.sessions_lost == 2);
@@ -177,7 +177,7 @@ TEST_CASE("D18: the new session may be opened inside the callback that reports t
     auto call = t.ask("a");
     t.on->reply(t.on->last(), 404, "", "");
     REQUIRE(t.on->last().shown() == "POST initialize");
-    t.on->answer(t.on->last());  // a server without sessions now
+    t.on->answer(t.on->last());  // the server has no sessions now
     t.peer->notify("notifications/initialized", "{}", false);
     t.link->session_renewed(true);
     t.on->accept(t.on->last());
@@ -276,7 +276,7 @@ TEST_CASE("D18, B15: requests of the server in a lost session are cancelled, and
         t.on->open_stream(stream);
         t.on->event(stream, question);
         REQUIRE(asked.size() == 2);
-        // Whatever comes of the first is nobody's any more.
+        // Responses to the first one are ignored.
         t.peer->finish(asked[0], R"({"roots":[1]})");
         CHECK(t.on->all("POST result").empty());
         t.peer->finish(asked[1], R"({"roots":[2]})");
@@ -297,14 +297,14 @@ TEST_CASE("D18: a server that rejects every session it creates is tried a few ti
         const int before = t.sessions_lost;
         t.on->reply(post, 404, "", "");
         if (t.sessions_lost == before) {
-            CHECK(call->outcome == "session lost");  // and no new session was asked for
+            CHECK(call->outcome == "session lost");  // no new session was requested
             CHECK(t.sessions_lost == 2);
             return;
         }
-        renew(t, "s-" + std::to_string(session++));  // whose handshake the server takes
+        renew(t, "s-" + std::to_string(session++));  // the server accepts its handshake
         t.on->reply(*t.on->all("POST a").back(), 404, "", "");
     }
-    FAIL("it went on");
+    FAIL("it did not stop");
 }
 
 TEST_CASE("D18: the request for a new session does not wait for connections of calls in the old one") {
@@ -334,7 +334,7 @@ TEST_CASE("D18: a handshake that meets a lost session is not completed in the ne
         t.peer->notify("notifications/initialized", "{}", false);
         auto call = t.ask("a");
         t.on->reply(*t.on->all("POST notifications/initialized")[0], 404, "", "");
-        CHECK(t.on->all("POST a").empty());  // nobody would take it
+        CHECK(t.on->all("POST a").empty());  // the server would refuse it
         CHECK(t.sessions_lost == 1);
         CHECK(call->ends == 0);
         renew(t);
@@ -349,7 +349,7 @@ TEST_CASE("D18: a server that rejects every session it creates is tried twice mo
         link_under_test t(legacy(version));
         t.shake_hands();
         int given = 1;
-        // A new session, of which nothing is known by the time of its first message.
+        // A new session that the server no longer knows at its first message.
         auto renew_in_vain = [&] {
             t.link->speak(false, "");
             auto opening = t.ask("initialize");

@@ -1,4 +1,4 @@
-// A URL as the place of a server.
+// A URL as the target of a client.
 
 #include "client/engine.hpp"
 #include "client/link.hpp"

@@ -1,4 +1,4 @@
-#include "http/head_parser.hpp"
+#include "http_common/head_parser.hpp"
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@ struct parsed {
     std::vector<header> headers;
 };
 
-/// The views live as long as `text`.
+/// The views are valid as long as `text`.
 parsed parse(const std::string& text) {
     parsed out;
     out.error = parse_request_head(text, out.head, out.headers, out.body);
@@ -70,7 +70,7 @@ TEST_CASE("an invalid request line is refused with its reason") {
 }
 
 TEST_CASE("each byte is accepted or refused in a name, a value and a target, wherever it stands in a block") {
-    // Sixteen bytes are looked at together: the byte moves through two blocks, and to the end of the text.
+    // The parser reads sixteen bytes at once: the byte moves through two blocks, and to the end of the text.
     for (unsigned c = 0; c < 256; ++c) {
         CAPTURE(c);
         const char byte = static_cast<char>(c);

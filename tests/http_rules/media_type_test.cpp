@@ -1,4 +1,4 @@
-#include "http/media_type.hpp"
+#include "http_common/media_type.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,7 +9,7 @@ using namespace keel::http;
 
 namespace {
 
-/// "j" for JSON, "e" for event streams, "-" when there was no Accept at all.
+/// "j" for JSON, "e" for event streams, "-" without an Accept header.
 std::string accepted(const std::vector<std::string>& values) {
     std::vector<header> headers = {{"Host", "h"}};
     for (const std::string& each : values) headers.push_back({"aCCept", each});

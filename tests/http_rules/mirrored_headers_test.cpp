@@ -12,7 +12,7 @@ using namespace keel::protocol;
 
 namespace {
 
-/// "header:path:type …", or "wrong: " and why.
+/// "header:path:type …", or "wrong: " and the error.
 std::string compiled(std::string_view schema) {
     const auto outcome = mirrored_parameters(json::parse(schema));
     if (const auto* error = std::get_if<mirrored_schema_error>(&outcome)) return "wrong: " + error->what;
@@ -30,7 +30,7 @@ std::string compiled(std::string_view schema) {
 
 constexpr const char* encoded_nothing =
     "=?base64?"
-    "?=";  // in two: together they hold a trigraph
+    "?=";  // split, because together they form a trigraph
 
 const std::vector<mirrored_parameter> one_of_each = {
     {"mcp-param-region", {"region"}, mirrored_parameter::type::string},
@@ -80,9 +80,9 @@ TEST_CASE("HDR-11 values that a header cannot contain are encoded") {
 TEST_CASE("HDR-05 encoded values are decoded before they are compared") {
     CHECK(mirrors("=?base64?SGVsbG8=?=", "Hello"));
     CHECK(!mirrors("=?base64?SGVsbG8=?=", "=?base64?SGVsbG8=?="));
-    CHECK(decode_mirrored(encoded_nothing) == "");  // the empty text, which some clients send so
+    CHECK(decode_mirrored(encoded_nothing) == "");  // the empty text, which some clients encode
     CHECK(decode_mirrored("") == "");
-    CHECK(!mirrors("hello", "Hello"));  // HDR-06: values have a case
+    CHECK(!mirrors("hello", "Hello"));  // HDR-06: values are case-sensitive
 }
 
 TEST_CASE("HDR-04 HDR-10 invalid encoded values are refused") {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-// Every request here is read whole, byte by byte and cut in two at every place: the outcome must be the same.
+// Every request here is read as a whole, byte by byte, and split in two at every position: the outcome must be the
+// same.
 
 using namespace keel::http;
 using state = request_reader::state;
@@ -23,7 +24,7 @@ const char* name_of(state s) {
     return "?";
 }
 
-/// All that can be seen of a reader, as text.
+/// The whole visible state of a reader, as text.
 std::string seen(const request_reader& reader) {
     std::string out = name_of(reader.at());
     if (reader.at() == state::refused)
@@ -52,7 +53,7 @@ struct outcome {
 
 std::ostream& operator<<(std::ostream& out, const outcome& o) { return out << o.taken << " bytes: " << o.what; }
 
-/// Feeds pieces as a connection does, each in memory of its own that is gone when the next one comes.
+/// Feeds pieces like a connection, each in its own memory that is freed before the next one.
 outcome read_pieces(const std::vector<std::string_view>& pieces, const reader_limits& limits) {
     request_reader reader(limits);
     outcome out;
@@ -70,7 +71,7 @@ outcome read_pieces(const std::vector<std::string_view>& pieces, const reader_li
 
 outcome read_whole(std::string_view bytes, const reader_limits& limits = {}) { return read_pieces({bytes}, limits); }
 
-/// The outcome, having checked that it is the same however the bytes are cut.
+/// Returns the outcome, and checks that it does not depend on how the bytes are split.
 outcome read_all_ways(std::string_view bytes, const reader_limits& limits = {}) {
     const outcome whole = read_whole(bytes, limits);
     for (std::size_t cut = 1; cut < bytes.size(); ++cut) {

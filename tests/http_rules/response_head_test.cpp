@@ -1,5 +1,6 @@
 #include "http/response_head.hpp"
 #include "http/request_reader.hpp"
+#include "http_common/reason_phrase.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
-#include "http/sse_reader.hpp"
 #include "http/sse_writer.hpp"
+#include "http_common/sse_reader.hpp"
 
 #include <doctest/doctest.h>
 
@@ -35,7 +35,7 @@ sse_outcome read_pieces(const std::vector<std::string_view>& pieces, const sse_l
     return out;
 }
 
-/// The sse_outcome, having checked that it does not depend on how the stream is cut.
+/// Returns the outcome, and checks that it does not depend on how the stream is split.
 sse_outcome read(std::string_view stream, const sse_limits& limits = {}) {
     const sse_outcome whole = read_pieces({stream}, limits);
     for (std::size_t cut = 1; cut < stream.size(); ++cut) {
@@ -155,16 +155,16 @@ TEST_CASE("an event without its empty line is discarded") {
 TEST_CASE("E3, J4: an event that is too large is skipped, and the stream continues") {
     const sse_limits limits{.max_event = 8};
     CHECK(read("data: 1234\ndata: 123\n\n", limits).events == "[|message|1234\n123]");
-    // In one line, in several, in a line without end.
+    // In one line, in several lines, in a line without an end.
     CHECK(read("data: a\n\ndata: 123456789\n\ndata: b\n\n", limits).events ==
           "[|message|a][large: 123456789][|message|b]");
     CHECK(read("data: 1234\ndata: 1234\ndata: 5\n\ndata: b\n\n", limits).events == "[large: 1234\n1234][|message|b]");
     const std::string line(2000, 'x');
     CHECK(read("data: " + line + "\ndata: y\n\ndata: b\n\n", limits).events ==
           "[large: " + line.substr(0, 18) + "][|message|b]");
-    // It is told as soon as it is known: it may have no end.
+    // The error is reported as soon as it is known: the event may never end.
     CHECK(read("data: " + line, limits).events == "[large: " + line.substr(0, 18) + "]");
-    // It counts for everything but its data.
+    // Its other fields still apply.
     const sse_outcome o = read("id: 1\n\nid: 2\nretry: 5\ndata: " + line + "\nevent: x\n\ndata: b\n\n", limits);
     CHECK(o.events == "[large: " + line.substr(0, 18) + "][2|message|b]");
     CHECK(o.last_id == "2");

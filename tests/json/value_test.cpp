@@ -276,3 +276,133 @@ TEST_CASE("adding to a borrowed value makes it owned first") {
         CHECK(list.at(0) == v["part"]);
     }
 }
+
+TEST_CASE("assigning to a subscript inserts or replaces a member") {
+    value v;
+    v["a"] = 1;
+    v["b"] = "text";
+    v["a"] = 2.5;
+    CHECK(json::to_string(v) == R"({"a":2.5,"b":"text"})");
+    v["c"]["d"]["e"] = true;
+    CHECK(json::to_string(v["c"]) == R"({"d":{"e":true}})");
+    v["list"].push_back(1);
+    v["list"].push_back("two");
+    v["c"].set("f", nullptr);
+    CHECK(json::to_string(v) == R"({"a":2.5,"b":"text","c":{"d":{"e":true},"f":null},"list":[1,"two"]})");
+    CHECK(v["c"].erase("f"));
+    CHECK(!v["c"].erase("f"));
+    CHECK(!v["none"].erase("f"));
+    v["copy"] = v["list"];
+    CHECK(v["copy"] == json::array(1, "two"));
+    CHECK((v["x"] = json::object()).set("y", 1) == 1);
+}
+
+TEST_CASE("reading a subscript inserts nothing and accepts every kind") {
+    value v = json::object("a", "text");
+    CHECK(v["missing"].is_null());
+    CHECK(v["a"]["b"]["c"].is_null());
+    const auto& kept = v["a"];
+    CHECK(kept == "text");
+    CHECK(kept["b"].is_null());
+    CHECK(json::to_string(v) == R"({"a":"text"})");
+    value scalar = 3;
+    CHECK(scalar["x"].is_null());
+    CHECK(scalar == 3);
+}
+
+TEST_CASE("assigning to a subscript of a value that is neither an object nor null throws") {
+    value number = 1;
+    value list = json::array(1);
+    value nested = json::object("a", "text");
+    CHECK(message_of([&] { number["x"] = 1; }) == "expected object, found integer");
+    CHECK(message_of([&] { list["x"] = 1; }) == "expected object, found array");
+    CHECK(message_of([&] { nested["a"]["b"] = 1; }) == "expected object, found string");
+    CHECK(message_of([&] { nested["a"].push_back(1); }) == "expected array, found string");
+    CHECK(json::to_string(nested) == R"({"a":"text"})");
+}
+
+TEST_CASE("assigning to a subscript of a borrowed value makes it owned first") {
+    value kept;
+    {
+        json::document source;
+        const std::string text = R"({"a":{"b":"a string of the document"},"c":[1]})";
+        REQUIRE(source.read(text) != nullptr);
+        value changed = *source.read(text);
+        changed["a"]["d"] = 1;
+        kept = std::move(changed);
+    }
+    CHECK(!kept.borrowed());
+    CHECK(json::to_string(kept) == R"({"a":{"b":"a string of the document","d":1},"c":[1]})");
+}
+
+TEST_CASE("a range-for visits the elements of an array and the contents of an object") {
+    value list = json::array(1, "two", nullptr);
+    std::string seen;
+    for (const value& each : std::as_const(list)) seen += json::to_string(each) + ' ';
+    CHECK(seen == "1 \"two\" null ");
+    for (value& each : list) each = 0;
+    CHECK(list == json::array(0, 0, 0));
+
+    value object = json::object("a", 1, "b", json::array(2));
+    seen.clear();
+    for (const value& each : object["b"]) seen += json::to_string(each);
+    for (const value& each : object) seen += json::to_string(each);
+    CHECK(seen == "21[2]");
+    for (const auto& [key, content] : object.members()) seen += std::string(key) + '=' + json::to_string(content);
+    CHECK(seen == "21[2]a=1b=[2]");
+    for (auto& [key, content] : object.members()) content = std::string(key);
+    CHECK(object == json::object("a", "a", "b", "b"));
+
+    for (const value& none : value(3)) FAIL(json::to_string(none));
+    for (const value& none : json::array()) FAIL(json::to_string(none));
+    for (const value& none : json::object()) FAIL(json::to_string(none));
+}
+
+TEST_CASE("value_or returns the contents, or the fallback for null") {
+    const value v = json::object("n", 3, "whole", 3.0, "real", 2.5, "text", "x", "yes", true, "null", nullptr);
+    CHECK(v.value_or("n", 1) == 3);
+    CHECK(v.value_or("missing", 1) == 1);
+    CHECK(v.value_or("null", 1) == 1);
+    CHECK(v.value_or("whole", 1) == 3);
+    CHECK(v.value_or("whole", 1u) == 3);
+    CHECK(v.value_or("n", 1.5) == 3.0);
+    CHECK(v.value_or("real", 1.5) == 2.5);
+    CHECK(v.value_or("text", "y") == "x");
+    CHECK(v.value_or("missing", std::string("y")) == "y");
+    CHECK(v.value_or("yes", false));
+    CHECK(v["n"].value_or(std::int64_t{1}) == 3);
+    static_assert(std::is_same_v<decltype(v.value_or("text", "y")), std::string>);
+    static_assert(std::is_same_v<decltype(v.value_or("n", std::uint8_t{1})), std::uint8_t>);
+
+    CHECK(message_of([&] { v.value_or("text", 1); }) == "expected integer, found string");
+    CHECK(message_of([&] { v.value_or("n", "y"); }) == "expected string, found integer");
+    CHECK(message_of([&] { v.value_or("real", 1); }) == "expected integer, found number");
+    CHECK(message_of([&] { value(300).value_or(std::uint8_t{1}); }) == "integer out of range");
+    CHECK(message_of([&] { value(-1).value_or(1u); }) == "integer out of range");
+    CHECK(message_of([&] { value(UINT64_MAX).value_or(1); }) == "integer out of range");
+    CHECK(message_of([&] { value(0x1p63).value_or(std::int64_t{1}); }) == "expected integer, found number");
+}
+
+TEST_CASE("values are compared with C++ values") {
+    const value v = json::object("currency", "USD", "n", 1, "none", nullptr);
+    CHECK(v["currency"] == "USD");
+    CHECK(v["currency"] != "EUR");
+    CHECK("USD" == v["currency"]);
+    CHECK(v["currency"] == std::string("USD"));
+    CHECK(v["currency"] == std::string_view("USD"));
+    CHECK(v["n"] == 1);
+    CHECK(v["n"] == 1.0);
+    CHECK(v["n"] != "1");
+    CHECK(v["n"] != true);
+    CHECK(v["none"] == nullptr);
+    CHECK(v["missing"] != "");
+}
+
+TEST_CASE("array and object need no nested braces") {
+    CHECK(json::array(1, "two", nullptr) == json::array({1, "two", nullptr}));
+    CHECK(json::array(json::array(1)) == json::array({json::array({1})}));
+    CHECK(json::object("a", 1, "b", json::object("c", 2.5)) ==
+          json::object({{"a", 1}, {"b", json::object({{"c", 2.5}})}}));
+    const std::string name = "computed";
+    CHECK(json::to_string(json::object(name, 1, "a", 2, name, 3)) == R"({"computed":3,"a":2})");
+}

@@ -1,4 +1,4 @@
-// The lifecycle contract, A, over a server session: identity and the single answer.
+// Lifecycle rules A over a server session: ids, and exactly one answer.
 
 #include "support/harness.hpp"
 

@@ -1,4 +1,4 @@
-// The lifecycle contract, D, over a peer in the role of a client: requests that we send.
+// Lifecycle rules D over a peer in the role of a client: requests that we send.
 
 #include "support/harness.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 std::string id_of(const std::string& frame) { return json::to_string(json::parse(frame)["id"]); }
 
-/// The cancels that were sent, by the id they name.
+/// The ids in the cancel notifications that were sent.
 lines cancels(tap& t) {
     lines ids;
     for (const json::value& v : t.with_method("notifications/cancelled"))
@@ -144,7 +144,7 @@ TEST_CASE(
         auto frames = c.seen.take();
         REQUIRE(frames.size() == 2);
         CHECK(cancels(c.seen) == lines{id_of(frames[0])});
-        c.abandon(a);  // twice is once
+        c.abandon(a);  // idempotent
         CHECK(c.seen.take().empty());
     }
 }

@@ -1,4 +1,4 @@
-// The lifecycle contract, B, over a server session: cancellation by the peer.
+// Lifecycle rules B over a server session: cancellation by the peer.
 
 #include "support/harness.hpp"
 
@@ -9,7 +9,7 @@ using namespace keel::test;
 
 namespace {
 
-/// Both eras on the wire: what they share is tested in both.
+/// One revision of each era: common behavior is tested in both.
 struct era {
     const char* name;
     bool modern;
@@ -98,7 +98,7 @@ TEST_CASE("B2: a cancel ends the handler's wait in the same turn, its cleanup ru
         s.send(e.call("1", "park"));
         CHECK(s.handlers.here() == 1);
         s.later(cancel_line("1"));
-        REQUIRE(s.loop->step());  // the reader's turn, and no other
+        REQUIRE(s.loop->step());  // one turn of the reader
         CHECK(told);
         CHECK(cleaned);
         CHECK(s.in_flight() == 0);
@@ -135,7 +135,7 @@ TEST_CASE("B3: a cancel that arrives after the handler returned and before its a
     s.start("2025-11-25");
     s.call("1", "block");
     g.wait_arrived(1);
-    s.later(cancel_line("1"));  // the next step of the loop, ahead of the answer
+    s.later(cancel_line("1"));  // the next step of the loop, before the answer
     g.open();
     s.settle_workers();
     CHECK(s.in_flight() == 0);
@@ -176,7 +176,7 @@ TEST_CASE("B4: an answer behind a stalled writer is withdrawn, other messages st
         });
         e.start(s);
         s.wire->stall();
-        // Two that are answered before the cancel comes, and one that still runs.
+        // Two are answered before the cancel arrives, one still runs.
         s.send(e.call("1", "steps", "\"a\""));
         s.send(e.call("2", "steps", "\"b\""));
         s.open(g);
@@ -337,10 +337,10 @@ TEST_CASE(
     REQUIRE(told.size() == 2);
     CHECK(told[0]["params"]["requestId"].as_int() == ids[0]);
     CHECK(told[1]["params"]["requestId"].as_int() == ids[1]);
-    CHECK(s.seen.take().size() == 2);  // nothing but the two
+    CHECK(s.seen.take().size() == 2);  // only these two
     CHECK(ended.back() == "third refused");
     CHECK(s.in_flight() == 0);
-    // Answers that come all the same are dropped.
+    // Answers that arrive anyway are dropped.
     for (std::int64_t id : ids) s.send(result_line(std::to_string(id)));
     CHECK(s.seen.take().empty());
 }
@@ -390,7 +390,7 @@ TEST_CASE("B14: a handler that ignores its stop token and returns an hour later 
     s.cancel("1");
     s.cancel("2");
     s.advance(1h);
-    CHECK(s.in_flight() == 2);  // the connection lives, so nobody gives up on them
+    CHECK(s.in_flight() == 2);  // the connection is open, so they are not abandoned
     s.open(late);
     late_thread.open();
     s.until([&] { return s.in_flight() == 0; });
@@ -453,7 +453,7 @@ TEST_CASE("B15: cleanup that does not end within its grace is abandoned") {
     CHECK(s.ends[0].abandoned == 1);
     CHECK(s.core->totals.abandoned == 1);
     auto before = s.seen.all().size();
-    s.open(cleanup);  // it ends in a world where its connection is gone
+    s.open(cleanup);  // its cleanup ends after the connection has been destroyed
     CHECK(s.handlers.here() == 0);
     CHECK(s.seen.all().size() == before);
 }
@@ -533,7 +533,7 @@ TEST_CASE("B20: a client handles cancels of the server like a server those of th
         co_return R"({"late":true})";
     };
 
-    SUBCASE("B2: the wait ends, nothing is written, the next is served") {
+    SUBCASE("B2: the wait ends, nothing is written, the next request is served") {
         c.send(request_line("1", "park"));
         c.cancel("1");
         CHECK(stopped == 1);
@@ -541,7 +541,7 @@ TEST_CASE("B20: a client handles cancels of the server like a server those of th
         c.send(request_line("1", "quick"));
         CHECK(c.seen.answer("1") == "{}");
     }
-    SUBCASE("B4: an answer that waits is withdrawn") {
+    SUBCASE("B4: a queued answer is withdrawn") {
         c.wire->stall();
         c.send(request_line("1", "quick"));
         c.send(request_line("2", "quick"));
@@ -551,7 +551,7 @@ TEST_CASE("B20: a client handles cancels of the server like a server those of th
         CHECK(c.seen.answers_to("1") == 0);
         CHECK(c.seen.answers_to("2") == 1);
     }
-    SUBCASE("B5: one that has begun to leave is completed") {
+    SUBCASE("B5: a partially written answer is completed") {
         c.wire->accept(5);
         c.send(request_line("1", "quick"));
         c.cancel("1");
@@ -559,7 +559,7 @@ TEST_CASE("B20: a client handles cancels of the server like a server those of th
         c.loop->run();
         CHECK(c.seen.answers_to("1") == 1);
     }
-    SUBCASE("B6: one that has left is left alone") {
+    SUBCASE("B6: a cancel after the answer was written has no effect") {
         c.send(request_line("1", "quick"));
         c.seen.take();
         c.cancel("1");

@@ -1,4 +1,4 @@
-// The lifecycle contract, C and G, over a server session: the connection ends, or is ended.
+// Lifecycle rules C and G over a server session: the connection ends, or the server closes it.
 
 #include "support/harness.hpp"
 
@@ -16,7 +16,7 @@ limits with_drain(duration d) {
     return l;
 }
 
-/// A tool that waits at a gate and keeps quiet about having been stopped.
+/// A tool that waits at a gate and ignores its cancellation.
 void add_park(server_under_test& s, gate& g, std::string name = "park") {
     s.tool(std::move(name), [&s, &g](context&) -> task<std::string> {
         head_count::presence here(s.handlers);
@@ -89,7 +89,7 @@ TEST_CASE("C1: everything that was read before the end is dispatched, and ready 
     server_under_test s;
     s.tool("quick", [] { return "done"; }, {.quick = true});
     s.start("2025-11-25");
-    s.wire->accept(10);  // the writer is slow about it
+    s.wire->accept(10);  // the writer is slow
     std::string all;
     for (int i = 0; i < 100; ++i) all += call_line(std::to_string(i), "quick") + "\n";
     s.later_bytes(all);
@@ -149,7 +149,7 @@ TEST_CASE("C4: end of input before the first message, and in the middle of the h
     server_under_test s;
     s.start();
     SUBCASE("before the first message") {}
-    SUBCASE("between initialize and its confirmation") {
+    SUBCASE("between initialize and notifications/initialized") {
         s.send(s.initialize_line("0", "2025-11-25"));
         s.seen.take();
     }
@@ -313,21 +313,21 @@ TEST_CASE("C10: a last line without a newline is served if it is complete, and i
     server_under_test s;
     s.tool("quick", [] { return "done"; }, {.quick = true});
     s.start("2025-11-25");
-    SUBCASE("whole") {
+    SUBCASE("a whole line") {
         s.later_bytes(call_line("1", "quick"));
         s.loop->run();
         CHECK(s.answers_to("1") == 0);
         s.eof();
         CHECK(s.answer("1") == "done");
     }
-    SUBCASE("whole, in pieces") {
+    SUBCASE("a whole line, in pieces") {
         std::string line = call_line("1", "quick");
         s.seen.note_input(line);
         for (char c : line) s.wire->feed(std::string(1, c));
         s.eof();
         CHECK(s.answer("1") == "done");
     }
-    SUBCASE("cut off") {
+    SUBCASE("a truncated line") {
         std::string line = call_line("1", "quick");
         s.later_bytes(line.substr(0, line.size() - 1));
         s.eof();
@@ -344,11 +344,11 @@ TEST_CASE("C11: a peer that reads nothing for write_stall is disconnected") {
     s.start("2025-11-25");
     s.call("1", "park");
     s.wire->stall();
-    s.advance(1h);  // nothing is queued: nothing to wait for
+    s.advance(1h);  // nothing is queued, so no timeout applies
     CHECK(s.ends.empty());
     s.send(request_line("2", "ping"));
     s.advance(29s);
-    s.wire->accept(1);  // any byte will do
+    s.wire->accept(1);  // any byte restarts the timeout
     s.loop->run();
     s.advance(29s);
     CHECK(s.ends.empty());
@@ -410,14 +410,14 @@ TEST_CASE("G2: a local close cancels handlers, fails calls and writes the last a
     CHECK_FALSE(p.wire->closed());  // the last answer waits for the writer
     p.advance(999ms);
     CHECK_FALSE(p.wire->closed());
-    SUBCASE("the last bytes are taken in time") {
+    SUBCASE("the last bytes are accepted in time") {
         p.wire->resume();
         p.loop->run();
         CHECK(p.seen.answer("1") == shutting_down);
         CHECK(p.seen.take().size() == 1);
         CHECK(p.cause.empty());
     }
-    SUBCASE("they are not") {
+    SUBCASE("the last bytes are not accepted in time") {
         p.advance(1ms);
         CHECK(p.seen.take().empty());
         CHECK_FALSE(p.cause.empty());
@@ -436,26 +436,26 @@ TEST_CASE("G3: close from inside any callback neither waits for itself nor ends 
         co_return "{}";
     };
     p.send(request_line("1", "park"));
-    SUBCASE("from on_closed") { p.eof(); }
-    SUBCASE("from a handler") {
+    SUBCASE("in on_closed") { p.eof(); }
+    SUBCASE("in a handler") {
         p.on["close"] = [&](std::shared_ptr<rpc::request>) -> task<std::string> {
             close();
             co_return "{}";
         };
         p.send(request_line("2", "close"));
     }
-    SUBCASE("from a notification") {
+    SUBCASE("in a notification handler") {
         p.hear = [&](std::string_view, const json::value*) { close(); };
         p.send(notification_line("notifications/x"));
     }
-    SUBCASE("from a progress callback") {
+    SUBCASE("in a progress callback") {
         rpc::peer::call_options_with_progress options;
         options.on_progress = [&](const json::value&) { close(); };
         p.ask("work", {}, options);
         std::string token = json::to_string(json::parse(p.seen.all().back())["params"]["_meta"]["progressToken"]);
         p.send(progress_line(token, "1"));
     }
-    SUBCASE("from the stop of a handler") {
+    SUBCASE("in the stop callback of a handler") {
         p.on["stop"] = [&](std::shared_ptr<rpc::request>) -> task<std::string> {
             try {
                 co_await never.pass();
@@ -479,12 +479,12 @@ TEST_CASE("G4: a session can be destroyed in its own last callback") {
     s.call("1", "park");
     s.on_ended = [&] { s.session.reset(); };
     SUBCASE("at the end of input") { s.eof(); }
-    SUBCASE("at a failure") {
+    SUBCASE("after a failure") {
         s.wire->hangup();
         s.loop->run();
     }
-    SUBCASE("at a close of our own") { s.close(); }
-    SUBCASE("when a grace is over") {
+    SUBCASE("after our own close") { s.close(); }
+    SUBCASE("after cleanup_grace") {
         gate deaf;
         s.tool("deaf", [&](context&) -> task<std::string> {
             head_count::presence here(s.handlers);

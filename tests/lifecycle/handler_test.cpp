@@ -1,4 +1,4 @@
-// The lifecycle contract, F, over a server session: what handlers may do and what becomes of them.
+// Lifecycle rules F over a server session: what handlers may do and how they end.
 
 #include "support/harness.hpp"
 
@@ -64,7 +64,7 @@ TEST_CASE("F1: whatever a handler throws, the peer gets one fixed error, and the
             s.call(n, kind, R"({"what":""})");
             s.until([&] { return s.in_flight() == 0; });
             CHECK(s.answer(n) == "nothing thrown");
-            s.advance(1s);  // the log is limited by the second
+            s.advance(1s);  // the log is rate limited per second
         }
     }
     CHECK_FALSE(s.seen.mentions("secret"));
@@ -157,8 +157,8 @@ TEST_CASE("F4: a coroutine that never ends is abandoned, and may end later") {
     CHECK(s.ends[0].abandoned == 1);
     CHECK(s.in_flight() == 0);
     CHECK(s.handlers.here() == 1);
-    SUBCASE("while its session is still there") {}
-    SUBCASE("after its session has gone") {
+    SUBCASE("while its session exists") {}
+    SUBCASE("after its session was destroyed") {
         s.session.reset();
         CHECK(s.wire->destroyed());
     }
@@ -170,8 +170,8 @@ TEST_CASE("F4: a coroutine that never ends is abandoned, and may end later") {
 TEST_CASE("F4: a blocked worker is abandoned, and may end after everything else") {
     thread_gate forever;
     bool destroy = false;
-    SUBCASE("while its session is still there") {}
-    SUBCASE("after its session has gone") { destroy = true; }
+    SUBCASE("while its session exists") {}
+    SUBCASE("after its session was destroyed") { destroy = true; }
     server_under_test s;
     s.tool("deaf", [&](context& ctx) {
         head_count::presence here(s.handlers);
@@ -230,7 +230,7 @@ TEST_CASE("F4: a worker that is blocked when its server is destroyed uses no fre
     CHECK(wire->destroyed());
     forever->open();
     ended->pass();
-    // Its last words, progress and result, are on their way to a connection that is gone.
+    // Its last progress and its result are posted to a connection that no longer exists.
     for (std::size_t before = loop->steps(); loop->steps() < before + 2; loop->run()) loop->wait_for_work();
 }
 
@@ -255,7 +255,7 @@ TEST_CASE("F6: a handler closes its own connection and is not answered") {
     s.tool("coroutine", [&](context& ctx) -> task<std::string> {
         head_count::presence here(s.handlers);
         ctx.close_connection();
-        co_await never.pass();  // it is told to stop like any other
+        co_await never.pass();  // it is cancelled like any other handler
         co_return "";
     });
     s.start("2025-11-25");
@@ -473,7 +473,7 @@ TEST_CASE("F10: a nested request that cannot be delivered fails at once") {
         co_return "listed";
     });
 
-    SUBCASE("in the modern era") {
+    SUBCASE("on 2026-07-28") {
         s.start();
         s.send(modern_call_line("1", "ask"));
         CHECK(s.answer("1") == "unavailable");
@@ -506,7 +506,7 @@ TEST_CASE("F10: a nested request that cannot be delivered fails at once") {
             FAIL_CHECK(json::to_string(asked));
         saved.reset();
     }
-    SUBCASE("behind more output than the peer takes") {
+    SUBCASE("while the peer does not read enough output") {
         limits l;
         l.out_queue_soft = 100;
         server_under_test slow({.bounds = l});

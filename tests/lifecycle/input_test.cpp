@@ -1,4 +1,4 @@
-// The lifecycle contract, E, over a server session and over both roles of a peer: input that should not be there.
+// Lifecycle rules E over a server session and both roles of a peer: invalid input.
 
 #include "support/harness.hpp"
 
@@ -24,6 +24,20 @@ std::string nested(std::size_t depth) { return std::string(depth, '[') + std::st
 
 }  // namespace
 
+TEST_CASE("the connection is told to expect more input only while a line is incomplete") {
+    peer_under_test p(rpc::role::server);
+    std::string line = request_line("1", "ping", "{}") + "\n";
+    p.seen.note_input(line);
+    p.wire->feed(line.substr(0, 5));
+    p.loop->run();
+    CHECK(p.wire->more_expected() == 1);
+    p.wire->feed(line.substr(5));
+    p.loop->run();
+    CHECK(p.wire->more_expected() == 1);
+    p.send(request_line("2", "ping", "{}"));
+    CHECK(p.wire->more_expected() == 1);
+}
+
 TEST_CASE("E1: invalid JSON gets a parse error without an id, and the next message is served") {
     const std::string bad[] = {
         "hello",
@@ -39,7 +53,7 @@ TEST_CASE("E1: invalid JSON gets a parse error without an id, and the next messa
     s.start("2025-11-25");
     for (const std::string& each : bad) {
         CAPTURE(each.substr(0, 60));
-        s.wire->feed(each + "\n");  // past the ledger: these are no requests
+        s.wire->feed(each + "\n");  // bypasses the tap: these are not requests
         s.loop->run();
         auto frames = s.seen.take();
         REQUIRE(frames.size() == 1);
@@ -144,7 +158,7 @@ TEST_CASE("E3: a line that is too long is skipped, however the input is split, a
         {R"({"jsonrpc":"2.0","params":{"x":")" + filler + R"("},"id":7,"method":"x"})", "no id -32600"},
         {filler, "no id -32600"},
         {R"({"jsonrpc":"2.0","id":7,"method":"ping"})" + std::string(970, ' '),
-         ""},  // one byte too many, by chance blank
+         ""},  // one byte too long; the last byte is blank
     };
     for (const auto& c : cases) {
         for (std::size_t piece : {1U, 7U, 333U, 999U, 1000U, 1001U, 100'000U}) {

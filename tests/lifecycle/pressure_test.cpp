@@ -1,4 +1,4 @@
-// The lifecycle contract, J, over a server session: a peer that reads slowly costs a bounded amount.
+// Lifecycle rules J over a server session: a slow reader costs a bounded amount of memory.
 
 #include "support/harness.hpp"
 
@@ -16,7 +16,7 @@ limits tight() {
 
 constexpr int many = 1'000'000;
 
-/// After the stall: the newest progress, then the answer, and not much in all.
+/// After the stall: the newest progress, then the answer, and only a few bytes in total.
 void check_end(server_under_test& s) {
     s.wire->resume();
     s.loop->run();
@@ -70,7 +70,7 @@ TEST_CASE("J1: a million progress calls of a worker, with a faster or slower loo
     s.start("2025-11-25");
     s.wire->stall();
     s.call("1", "busy", "{}", "1");
-    SUBCASE("the loop runs along") {
+    SUBCASE("the loop runs at the same time") {
         s.until([&] { return s.in_flight() == 0; });
     }
     SUBCASE("the loop runs afterwards") { s.settle_workers(); }
@@ -86,7 +86,7 @@ TEST_CASE("J1: at the queue limit reading pauses, answers are kept, and all cont
     s.loop->run();
     CHECK(s.wire->paused());
     CHECK(s.wire->unread() > 80);
-    for (int i = 0; i < 200; ++i) {  // a little at a time
+    for (int i = 0; i < 200; ++i) {  // in small steps
         s.wire->accept(5'000);
         s.loop->run();
     }

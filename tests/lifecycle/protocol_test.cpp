@@ -1,4 +1,4 @@
-// The protocol over a server session: what the five revisions have in common and where they differ.
+// The protocol over a server session: common behavior of the five revisions, and their differences.
 
 #include "support/harness.hpp"
 

@@ -1,5 +1,5 @@
-// The interleaving rules of the lifecycle contract: every ordered pair of events, then every order that a seeded shuffle of the
-// loop's steps comes to, then real threads.
+// Rules for concurrent events: every ordered pair of events, then orders from a seeded shuffle of the loop's steps,
+// then real threads.
 
 #include "support/harness.hpp"
 
@@ -15,12 +15,12 @@ namespace {
 
 constexpr std::uint64_t seeds[] = {1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610, 987, 1597};
 
-// What can end a request.
+// The events that can end a request.
 enum class event_kind { returns, throws, cancel, deadline, eof, write_error };
 constexpr event_kind all_events[] = {event_kind::returns,  event_kind::throws, event_kind::cancel,
                                      event_kind::deadline, event_kind::eof,    event_kind::write_error};
 
-/// One request, parked after its handler has done its work, and what happens to it.
+/// One request whose handler has done its work and waits, and the events that happen to it.
 class parked_request {
 public:
     parked_request(bool worker, std::uint64_t seed) : s({.seed = seed}), worker_(worker) {
@@ -29,7 +29,7 @@ public:
             ctx.progress(1);
             try {
                 co_await gate_.pass();
-            } catch (const cancelled&) {  // deaf: it returns or throws when the test says so, and not before
+            } catch (const cancelled&) {  // ignored: it ends when the test releases it
                 ++told;
             }
             co_await gate_.pass();
@@ -59,7 +59,7 @@ public:
         s.loop->run();
     }
 
-    /// Puts the event where the loop will come upon it.
+    /// Makes the event happen when the loop runs next.
     void prepare(event_kind e) {
         switch (e) {
             case event_kind::throws: throws_ = true; [[fallthrough]];
@@ -93,7 +93,7 @@ public:
         s.loop->run();
         if (e == event_kind::deadline) s.advance(1s);
     }
-    /// Lets everything end and looks at what became of the request.
+    /// Lets everything end and checks the outcome of the request.
     void check() {
         if (!released_) {
             if (worker_) thread_gate_.open();
@@ -174,7 +174,7 @@ TEST_CASE("A1, B1, B2, B3: at most one answer if workers end while their cancels
     for (std::uint64_t seed : seeds) {
         CAPTURE(seed);
         constexpr int calls = 24;
-        std::latch everyone(3);  // two workers and the reader: they go on together
+        std::latch everyone(3);  // two workers and the reader continue together
         std::atomic<int> arrived{0};
         server_under_test s({.workers = 2, .seed = seed});
         s.tool("work", [&](context& ctx) {
@@ -337,7 +337,7 @@ TEST_CASE("G1: close may be called any number of times, at any time") {
         s.loop->run();
         s.advance(1s);
         s.close();
-        CHECK(s.ends.empty());  // the cleanup is waited for
+        CHECK(s.ends.empty());  // the server waits for the cleanup
         s.open(cleanup);
         CHECK(s.ends.size() == 1);
         s.close();

@@ -1,4 +1,4 @@
-// The lifecycle contract, rules F6 and G1 to G4 for the server as a program sees it, on a loop that the test runs.
+// Lifecycle rules F6 and G1 to G4 for the public class `server`, on a loop that the test runs.
 
 #include "support/gate.hpp"
 #include "support/manual_loop.hpp"
@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// A server with one client, on a loop of the test's own.
+/// A server with one client, on the loop of the test.
 struct served {
     explicit served(server_options options = {}) : wire(std::make_shared<script>(loop)), seen(wire) {
         implementation about;
@@ -97,8 +97,8 @@ TEST_CASE("G4: a server that is destroyed while handlers run ends like a closed 
     t.send(call_line("1", "park"));
     t.send(call_line("2", "ask"));
     bool abandon = false;
-    SUBCASE("all of them stop when they are told") {}
-    SUBCASE("one does not") {
+    SUBCASE("all of them stop when they are cancelled") {}
+    SUBCASE("one ignores its cancellation") {
         abandon = true;
         t.send(call_line("3", "deaf", "{}", "3"));
     }
@@ -221,7 +221,7 @@ TEST_CASE("G1: many threads may request a stop many times") {
     });
     t.s->request_stop();  // before it serves anything
     {
-        // What has been stopped serves nobody.
+        // A stopped server refuses connections.
         bool refused = false;
         auto wire = std::make_shared<script>(t.loop);
         t.s->serve(t.loop, wire->open(),
@@ -254,6 +254,6 @@ TEST_CASE("G1: many threads may request a stop many times") {
     CHECK(u.seen.answer("1") == "error -32603 server shutting down");
     u.s->stop();
     CHECK(u.s->wait().cause.empty());
-    t.ends.emplace_back();  // it never had a connection of its own
+    t.ends.emplace_back();  // it never had a connection
     (void)t.wire->open();
 }

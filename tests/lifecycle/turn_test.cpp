@@ -1,4 +1,4 @@
-// Exceptions that leave a turn of the peer: they end this peer like a broken connection, and every caller is told.
+// Exceptions that leave a turn of the peer end this peer like a broken connection, and every call fails.
 
 #include "support/harness.hpp"
 
@@ -10,7 +10,7 @@ using namespace keel::test;
 
 namespace {
 
-/// Keeps the messages; throws when it is told to.
+/// Keeps the messages; throws if the test has set a flag.
 class failing_sink final : public rpc::message_sink {
 public:
     bool fail_begin = false;

@@ -1,5 +1,5 @@
-// tools/dev/find_coroutine_trap must find every marked line. g++ 12 compiles these forms wrongly; the one with `new` only
-// for some types, and is marked because one cannot tell by looking.
+// tools/dev/find_coroutine_trap must find every marked line. g++ 12 miscompiles these forms. The form with `new` is
+// miscompiled only for some types; it is marked because the source does not show which.
 
 #include "trap_common.hpp"
 

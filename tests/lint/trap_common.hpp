@@ -1,7 +1,7 @@
 #pragma once
 
-// A coroutine type and arguments of every kind, for trying what g++ 12 does with temporaries beside a co_await. Compile
-// trap_bad.cpp with g++ 12 and -fsanitize=address to see it happen.
+// A coroutine type and arguments of every kind, to test what g++ 12 does with temporaries in a co_await expression.
+// Compile trap_bad.cpp with g++ 12 and -fsanitize=address to reproduce the bug.
 
 #include <coroutine>
 #include <exception>

@@ -22,7 +22,8 @@ task<int> body() {
     sum += co_await call(std::move(named_call));
     auto later = take(aggregate{.text = "x", .number = 2});
     sum += co_await std::move(later);
-    // The lambda's body is another function: its temporaries do not live across our wait, nor its wait across ours.
+    // The body of the lambda is another function: its temporaries do not live across the co_await outside, and vice
+    // versa.
     sum += co_await call([&] { return add(aggregate{.text = "x", .number = 2}, 1); });
     auto inner = [&](int n) -> task<int> {
         int got = co_await number();

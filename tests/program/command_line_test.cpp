@@ -38,6 +38,25 @@ TEST_CASE("an invalid command line is reported with its first error") {
     CHECK(problem({"--log-level", "loud"}).starts_with("--log-level: invalid level: loud"));
 }
 
+TEST_CASE("a server watches its client process unless the command line or the environment says otherwise") {
+    auto watch = [](std::vector<const char*> words) {
+        words.insert(words.begin(), "program");
+        auto line = keel::program::read_command_line(static_cast<int>(words.size()), words.data());
+        CHECK(line.problem == "");
+        return line.serving.watch_client;
+    };
+    CHECK(watch({}) == std::nullopt);  // the environment decides
+    CHECK(watch({"--no-watch-client"}) == false);
+    const char* with_value[] = {"program", "--no-watch-client=1"};
+    CHECK(keel::program::read_command_line(2, with_value).problem == "--no-watch-client takes no value");
+
+    using keel::program::read_watch_client;
+    CHECK(read_watch_client(nullptr) == true);
+    for (const char* on : {"", "on", "1"}) CHECK(read_watch_client(on) == true);
+    for (const char* off : {"off", "0"}) CHECK(read_watch_client(off) == false);
+    for (const char* wrong : {"no", "OFF", "2", " "}) CHECK(read_watch_client(wrong) == std::nullopt);
+}
+
 TEST_CASE("without an endpoint on the command line, the server uses standard input and output") {
     auto read = [](std::vector<const char*> words) {
         words.insert(words.begin(), "program");

@@ -49,27 +49,27 @@ inline const keel::json::value& schema_document(const std::string& revision) {
     return found->second;
 }
 
-/// "definitions" in the older ones, "$defs" in the newer.
+/// "definitions" in the older schemas, "$defs" in the newer ones.
 inline std::string definitions_key(const std::string& revision) {
     return schema_document(revision).contains("$defs") ? "$defs" : "definitions";
 }
 
-/// What one definition of a revision says, ready to check: "Tool", or a place in one:
-/// "CallToolRequest/properties/params".
+/// A compiled definition of a revision: "Tool", or a part of one: "CallToolRequest/properties/params".
 inline const keel::schema& schema_for(const std::string& revision, const std::string& name) {
     static std::map<std::pair<std::string, std::string>, keel::schema> known;
     auto found = known.find({revision, name});
     if (found == known.end()) {
         const std::string key = definitions_key(revision);
         keel::json::value document = schema_document(revision);
-        document.erase("$schema");  // the older ones name a draft of which they use nothing that has changed since
+        document.erase(
+            "$schema");  // the older schemas name an older draft, but use only keywords that have not changed since
         document.set("$ref", "#/" + key + "/" + name);
         found = known.emplace(std::pair(revision, name), keel::schema(document)).first;
     }
     return found->second;
 }
 
-/// "" when it fits, else why not.
+/// Returns "" if the value is valid, otherwise the error.
 inline std::string complaint(const std::string& revision, const std::string& name, const keel::json::value& v) {
     keel::decode_error e;
     if (schema_for(revision, name).check(v, e)) return {};

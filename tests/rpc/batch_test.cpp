@@ -1,4 +1,4 @@
-// Batches, which only revision 2025-03-26 knows: an array of messages, answered by one array.
+// Batches, which only revision 2025-03-26 supports: an array of messages, answered by one array.
 
 #include "harness.hpp"
 
@@ -13,7 +13,7 @@ struct batching : harness {
         core.allow_batches(true);
     }
 
-    /// Feeds the array; the requests that were started, in their order.
+    /// Feeds the array; returns the requests that were started, in order.
     std::vector<serial> batch(const lines& members) {
         std::vector<serial> before = running_serials();
         std::string text = "[";
@@ -48,7 +48,7 @@ TEST_CASE("E5: a batch is answered by one array, once the last member is done, i
 }
 
 TEST_CASE("E5: handlers that end at once still make one array") {
-    // Actions are carried out after the whole line was read, but a refusal is an answer within it.
+    // Actions run after the whole line was read, but a refusal is an answer inside the batch.
     batching h(limits_with([](limits& l) { l.max_in_flight = 1; }));
     auto started = h.batch({request_line("1"), request_line("2"), request_line("3", "work", "[]")});
     REQUIRE(started.size() == 1);
@@ -68,7 +68,7 @@ TEST_CASE("E5: a batch of notifications and responses gets no answer") {
     CHECK(h.tap.empty());
 }
 
-TEST_CASE("E5: members that are no messages get their errors inside the array") {
+TEST_CASE("E5: errors of invalid members are part of the array") {
     batching h;
     auto started = h.batch({"1", request_line("7"), R"({"jsonrpc":"2.0","id":8})", request_line("null"), "[]"});
     REQUIRE(started.size() == 1);
@@ -84,14 +84,14 @@ TEST_CASE("E5: members that are no messages get their errors inside the array") 
     CHECK(json::to_string(all.at(4)) == result_line("7"));
 }
 
-TEST_CASE("E5: a batch of nothing but invalid members is answered too") {
+TEST_CASE("E5: a batch with only invalid members is answered too") {
     batching h;
     h.batch({"1", "2", "3"});
     REQUIRE(h.tap.size() == 1);
     CHECK(json::parse(h.tap[0]).size() == 3);
 }
 
-TEST_CASE("E5: empty, too large, not negotiated: one anonymous error, no member executed") {
+TEST_CASE("E5: an empty, too large or not negotiated batch gets one error without an id, and no member is executed") {
     {
         batching h;
         h.feed("[]");
@@ -113,7 +113,7 @@ TEST_CASE("E5: empty, too large, not negotiated: one anonymous error, no member 
     }
 }
 
-TEST_CASE("B2 in a batch: a cancelled member is left out and does not hold up the others") {
+TEST_CASE("B2 in a batch: a cancelled member is omitted and does not delay the others") {
     batching h;
     auto started = h.batch({request_line("1"), request_line("2")});
     h.finish(started[0]);
@@ -124,7 +124,7 @@ TEST_CASE("B2 in a batch: a cancelled member is left out and does not hold up th
     CHECK(h.tap.size() == 1);
 }
 
-TEST_CASE("B2 in a batch: when every member is cancelled nothing is written") {
+TEST_CASE("B2 in a batch: if every member is cancelled, nothing is written") {
     batching h;
     auto started = h.batch({request_line("1"), request_line("2")});
     h.cancel("1");
@@ -134,7 +134,7 @@ TEST_CASE("B2 in a batch: when every member is cancelled nothing is written") {
     CHECK(h.tap.empty());
 }
 
-TEST_CASE("B4 in a batch: the answer of a member that waits for its siblings is taken back by a cancel") {
+TEST_CASE("B4 in a batch: a cancel withdraws the answer of a member that waits for the other members") {
     batching h;
     auto started = h.batch({request_line("1"), request_line("2")});
     h.finish(started[0], R"({"n":1})");
@@ -143,7 +143,7 @@ TEST_CASE("B4 in a batch: the answer of a member that waits for its siblings is 
     CHECK(h.tap == lines{array_of({result_line("2", R"({"n":2})")})});
 }
 
-TEST_CASE("B4 in a batch: a member is withdrawn from an array that is queued") {
+TEST_CASE("B4 in a batch: a cancel removes a member from a queued array") {
     batching h;
     h.stall();
     for (serial each : h.batch({request_line("1"), request_line("2"), request_line("3")})) h.finish(each);
@@ -153,7 +153,7 @@ TEST_CASE("B4 in a batch: a member is withdrawn from an array that is queued") {
     CHECK(h.tap == lines{array_of({result_line("1"), result_line("3")})});
 }
 
-TEST_CASE("B4 in a batch: when the last member is withdrawn nothing is left, not even an empty array") {
+TEST_CASE("B4 in a batch: if the last member is withdrawn, nothing is written, not even an empty array") {
     batching h;
     h.stall();
     for (serial each : h.batch({request_line("1"), request_line("2")})) h.finish(each);
@@ -175,18 +175,18 @@ TEST_CASE("B5 in a batch: an array whose write has begun is completed") {
     CHECK(h.tap == lines{array_of({result_line("1"), result_line("2")})});
 }
 
-TEST_CASE("B4 in a batch: an id that is used again is withdrawn from the array that has not left yet") {
+TEST_CASE("B4 in a batch: a reused id is withdrawn from the array that is not written yet") {
     batching h;
     h.stall();
     for (serial each : h.batch({request_line("1")})) h.finish(each, R"({"n":1})");
-    h.accept(5);  // the first array has begun to leave
+    h.accept(5);  // the first array is partially written
     for (serial each : h.batch({request_line("1"), request_line("2")})) h.finish(each, R"({"n":2})");
     h.cancel("1");
     h.resume();
     CHECK(h.tap == lines{array_of({result_line("1", R"({"n":1})")}), array_of({result_line("2", R"({"n":2})")})});
 }
 
-TEST_CASE("C1 in a batch: members cut off by the end of input are answered in the array") {
+TEST_CASE("C1 in a batch: members that run at the end of input are answered in the array") {
     batching h;
     auto started = h.batch({request_line("1"), request_line("2")});
     h.finish(started[0]);
@@ -196,7 +196,7 @@ TEST_CASE("C1 in a batch: members cut off by the end of input are answered in th
     CHECK(h.core.closed());
 }
 
-TEST_CASE("C6 in a batch: a write error drops it whole") {
+TEST_CASE("C6 in a batch: a write error drops the whole array") {
     batching h;
     auto started = h.batch({request_line("1"), request_line("2")});
     h.finish(started[0]);
@@ -216,7 +216,7 @@ TEST_CASE("A7 in a batch: the same id twice in one batch is executed once") {
     CHECK(h.tap[1] == array_of({result_line("1")}));
 }
 
-TEST_CASE("F6 in a batch: a member that closes the connection leaves its place empty") {
+TEST_CASE("F6 in a batch: a member that closes the connection is omitted from the answer") {
     batching h;
     auto started = h.batch({request_line("1"), request_line("2")});
     h.finish(started[0]);

@@ -1,4 +1,4 @@
-// Group J: nothing grows without bound.
+// Rules J: memory use is bounded.
 
 #include "harness.hpp"
 
@@ -9,7 +9,7 @@ using namespace keel::rpc;
 using namespace keel::rpc::test;
 
 TEST_CASE(
-    "J1: a million progress calls against a stalled reader stay within the soft mark; the newest comes before the "
+    "J1: a million progress calls against a stalled reader stay within the soft mark; the newest is sent before the "
     "answer") {
     harness h;
     serial one = h.request("1", "work", with_token("1"));
@@ -34,13 +34,13 @@ TEST_CASE(
     CHECK(h.notify("notifications/tools/list_changed"));
 }
 
-TEST_CASE("J1: parked progress goes out when there is room, newest value only") {
+TEST_CASE("J1: parked progress is sent when there is room, only the newest value") {
     harness h(role::server, limits_with([](limits& l) { l.out_queue_soft = 100; }));
     serial one = h.request("1", "work", with_token("1"));
     serial two = h.request("2", "work", with_token("2"));
     h.stall();
     h.progress(one, 1);
-    h.progress(one, 2);  // beyond the mark from here on
+    h.progress(one, 2);  // above the limit from here on
     for (int i = 3; i <= 50; ++i) h.progress(one, i);
     for (int i = 1; i <= 50; ++i) h.progress(two, i);
     h.resume();
@@ -50,13 +50,13 @@ TEST_CASE("J1: parked progress goes out when there is room, newest value only") 
     h.finish(two);
 }
 
-TEST_CASE("C11, J1: parked progress that follows when all before it was taken has its full time") {
+TEST_CASE("C11, J1: parked progress that is queued after all earlier output was written has the full write timeout") {
     harness h(role::server, limits_with([](limits& l) { l.out_queue_soft = 100; }));
     serial one = h.request("1", "work", with_token("1"));
     h.stall();
     for (int i = 1; i <= 9; ++i) h.progress(one, i);
     h.advance(std::chrono::seconds(29));
-    h.accept(h.core.queued_bytes());  // all of it, and not a byte more: the parked one is queued and waits
+    h.accept(h.core.queued_bytes());  // exactly the queued bytes: the parked message is then queued and waits
     CHECK(h.core.queued_bytes() > 0);
     h.advance(std::chrono::seconds(29));
     CHECK(!h.core.closing());
@@ -65,7 +65,7 @@ TEST_CASE("C11, J1: parked progress that follows when all before it was taken ha
     h.finish(one);
 }
 
-TEST_CASE("J1: answers are never dropped; at the hard mark reading pauses and goes on below the soft mark") {
+TEST_CASE("J1: answers are never dropped; reading pauses at the hard mark and resumes below the soft mark") {
     limits l;
     l.out_queue = 1000;
     l.out_queue_soft = 300;
@@ -86,7 +86,7 @@ TEST_CASE("J1: answers are never dropped; at the hard mark reading pauses and go
     CHECK(h.tap.size() == static_cast<std::size_t>(n));
 }
 
-TEST_CASE("J1: messages that may not be dropped lightly are bounded by the hard mark all the same") {
+TEST_CASE("J1: messages that are not dropped at the soft mark are limited by the hard mark") {
     limits l;
     l.out_queue = 10'000;
     l.out_queue_soft = 1000;
@@ -101,7 +101,7 @@ TEST_CASE("J1: messages that may not be dropped lightly are bounded by the hard 
     CHECK(h.tap.back() == result_line("1"));
 }
 
-TEST_CASE("J1: what was parked for a request is forgotten with its cancel") {
+TEST_CASE("J1: a cancel drops the parked progress of its request") {
     harness h(role::server, limits_with([](limits& l) { l.out_queue_soft = 10; }));
     serial one = h.request("1", "work", with_token("1"));
     h.stall();
@@ -113,7 +113,7 @@ TEST_CASE("J1: what was parked for a request is forgotten with its cancel") {
     h.end_quietly(one);
 }
 
-TEST_CASE("J3: after half a million mixed operations the census and the heap are where they were") {
+TEST_CASE("J3: half a million mixed operations leak nothing") {
     harness h(role::server, limits_with([](limits& l) {
                   l.max_in_flight = 50;
                   l.write_stall = duration::max();
@@ -190,7 +190,7 @@ TEST_CASE("J3: after half a million mixed operations the census and the heap are
     CHECK(!h.core.closing());
 }
 
-TEST_CASE("J3: a writer that is never idle does not keep what was written") {
+TEST_CASE("J3: a writer that is never idle frees the written bytes") {
     harness h;
     h.core.allow_batches(true);
     h.quiet = true;
@@ -209,7 +209,7 @@ TEST_CASE("J3: a writer that is never idle does not keep what was written") {
     h.resume();
 }
 
-TEST_CASE("J4: limits answer, they do not hang") {
+TEST_CASE("J4: requests beyond a limit are answered and do not hang") {
     limits l;
     l.max_in_flight = 1;
     l.max_depth = 4;
@@ -225,4 +225,14 @@ TEST_CASE("J4: limits answer, they do not hang") {
     CHECK(h.tap[1].starts_with(R"({"jsonrpc":"2.0","error":{"code":-32700)"));
     CHECK(h.tap[2] == error_line("", -32600, "batch too large"));
     h.finish(one);
+}
+
+TEST_CASE("J1: a progress token longer than 1 KiB is refused") {
+    harness h;
+    h.feed(request_line("7", "work", R"({"_meta":{"progressToken":")" + std::string(1025, 't') + "\"}}"));
+    CHECK(h.invocations() == 0);
+    CHECK(h.take_tap() == lines{error_line("7", -32602, "_meta.progressToken is longer than 1024 bytes")});
+    serial one = h.request("8", "work", R"({"_meta":{"progressToken":")" + std::string(1024, 't') + "\"}}");
+    h.finish(one);
+    CHECK(h.tap == lines{result_line("8")});
 }

@@ -1,4 +1,4 @@
-// The sink of a byte stream: when reading pauses, and when the peer counts as gone.
+// The sink of a byte stream: when reading pauses, and when a stalled peer is disconnected.
 
 #include "rpc/byte_stream_sink.hpp"
 
@@ -31,7 +31,7 @@ void add(byte_stream_sink& sink, serial owner, std::size_t bytes, kind type = ki
 }  // namespace
 
 TEST_CASE(
-    "J1: reading pauses at the hard mark and goes on below the soft mark, whether bytes are written or withdrawn") {
+    "J1: reading pauses at the hard mark and resumes below the soft mark, whether bytes are written or withdrawn") {
     byte_stream_sink sink(role::server, small());
     add(sink, 1, 9);
     add(sink, 2, 10);
@@ -67,7 +67,7 @@ TEST_CASE("J1: a client pauses for replies only, not for its own requests and no
     add(sink, 2, 10, kind::result);
     CHECK(sink.wants_pause());
     sink.on_written(211, start);
-    CHECK(sink.wants_pause());  // the half-written response counts whole, and nothing else is left
+    CHECK(sink.wants_pause());  // the half-written response counts with its full size; nothing else is left
     sink.on_written(9, start);
     CHECK(!sink.wants_pause());
 }
@@ -84,14 +84,14 @@ TEST_CASE(
     CHECK(deadline() == start + 30s);
     add(sink, 2, 5);
     sink.flush(start + 10s);
-    CHECK(deadline() == start + 30s);  // more to write is no progress
+    CHECK(deadline() == start + 30s);  // more queued output is not progress
     sink.on_written(1, start + 20s);
     CHECK(deadline() == start + 50s);
     SUBCASE("it ends when everything is written") {
         sink.on_written(9, start + 21s);
         CHECK(!deadline());
     }
-    SUBCASE("it ends when the rest is withdrawn, and starts anew with the next message") {
+    SUBCASE("it ends when the rest is withdrawn, and restarts with the next message") {
         sink.on_written(4, start + 21s);
         CHECK(sink.unsent()->withdraw(2) == 1);
         CHECK(!deadline());

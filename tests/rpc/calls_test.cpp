@@ -1,4 +1,4 @@
-// Group D: requests that we send.
+// Rules D: requests that we send.
 
 #include "harness.hpp"
 
@@ -17,7 +17,8 @@ const call_options with_progress{};
 
 }  // namespace
 
-TEST_CASE("D1: when the connection ends every waiter fails once, with the cause, before it is reported closed") {
+TEST_CASE(
+    "D1: when the connection ends, every waiter fails once, with the cause, before the connection is reported closed") {
     harness h(role::client);
     for (int i = 0; i < 100; ++i) h.call();
     h.read_error("server exited with status 3");
@@ -37,7 +38,7 @@ TEST_CASE("D3: a request made after the end fails at once and writes nothing") {
     CHECK(h.tap.empty());
 }
 
-TEST_CASE("D4: no answer in time is a timeout of our own, and the peer is told") {
+TEST_CASE("D4: a request without an answer in time fails with a timeout, and the peer is notified") {
     harness h(role::client);
     serial call = h.call();
     h.take_tap();
@@ -48,7 +49,7 @@ TEST_CASE("D4: no answer in time is a timeout of our own, and the peer is told")
     CHECK(h.tap == lines{cancel_line(text(call), "timed out")});
 }
 
-TEST_CASE("D4: a request may have times of its own, also none at all") {
+TEST_CASE("D4: a request may have its own timeouts, or none") {
     harness h(role::client);
     serial quick = h.call("ask", 0, {.idle = 1s, .total = 1h, .want_progress = false});
     serial patient = h.call("ask", 0, {.idle = duration::max(), .total = duration::max(), .want_progress = false});
@@ -59,7 +60,7 @@ TEST_CASE("D4: a request may have times of its own, also none at all") {
     h.feed(result_line(text(patient)));
 }
 
-TEST_CASE("D4: a nested request that times out leaves the request that asked alone") {
+TEST_CASE("D4: a nested request that times out does not affect its parent request") {
     harness h;
     serial one = h.request("1");
     serial nested = h.call("ask", one, {.idle = 1s, .total = {}, .want_progress = false});
@@ -71,7 +72,7 @@ TEST_CASE("D4: a nested request that times out leaves the request that asked alo
     CHECK(h.tap == lines{result_line("1")});
 }
 
-TEST_CASE("D6: a request given up before its write began is never written, nor is a cancel") {
+TEST_CASE("D6: a request abandoned before its write began is never written, nor is a cancel") {
     harness h(role::client);
     h.stall();
     serial call = h.call();
@@ -83,7 +84,7 @@ TEST_CASE("D6: a request given up before its write began is never written, nor i
     CHECK(!h.core.closing());
 }
 
-TEST_CASE("D6: the same when it times out") {
+TEST_CASE("D6: a request that times out before its write began is never written, nor is a cancel") {
     harness h(role::client);
     h.stall();
     h.call("ask", 0, {.idle = 1s, .total = {}, .want_progress = false});
@@ -93,7 +94,7 @@ TEST_CASE("D6: the same when it times out") {
     CHECK(h.tap.empty());
 }
 
-TEST_CASE("D7: a request given up after its write began is cancelled exactly once") {
+TEST_CASE("D7: a request abandoned after its write began is cancelled exactly once") {
     const std::string request = R"({"jsonrpc":"2.0","id":1,"method":"ask"})";
     for (std::size_t n = 1; n <= request.size() + 1; ++n) {
         CAPTURE(n);
@@ -109,7 +110,7 @@ TEST_CASE("D7: a request given up after its write began is cancelled exactly onc
     }
 }
 
-TEST_CASE("D8: an answer that comes after the waiter is gone is dropped in silence") {
+TEST_CASE("D8: an answer after the waiter has ended is dropped silently") {
     harness h(role::client);
     serial abandoned = h.call();
     h.abandon(abandoned);
@@ -125,7 +126,7 @@ TEST_CASE("D8: an answer that comes after the waiter is gone is dropped in silen
     CHECK(h.core.count().unmatched_responses == 3);
 }
 
-TEST_CASE("D9: a response with an id never used is dropped in silence") {
+TEST_CASE("D9: a response with an unused id is dropped silently") {
     for (role r : {role::server, role::client}) {
         harness h(r);
         h.feed(result_line("99"));
@@ -138,7 +139,7 @@ TEST_CASE("D9: a response with an id never used is dropped in silence") {
     }
 }
 
-TEST_CASE("D10: a malformed response fails its waiter at once and nobody else") {
+TEST_CASE("D10: a malformed response fails its waiter at once, and no other") {
     for (role r : {role::server, role::client}) {
         for (std::string rest : {R"("result":{},"error":{"code":1,"message":"x"}})", R"("other":1})", R"("result":5})",
                                  R"("result":null})", R"("result":[]})", R"("error":5})", R"("error":null})",
@@ -166,7 +167,7 @@ TEST_CASE("D10: a response without the version fails its waiter too") {
     CHECK(h.log == lines{"deliver " + text(call) + R"( bad message: jsonrpc is not "2.0")"});
 }
 
-TEST_CASE("an error answer comes through with its code, message and data") {
+TEST_CASE("an error answer is delivered with its code, message and data") {
     harness h(role::client);
     serial call = h.call();
     h.feed(R"({"jsonrpc":"2.0","id":)" + text(call) +
@@ -177,7 +178,7 @@ TEST_CASE("an error answer comes through with its code, message and data") {
     CHECK(h.log.back() == "deliver " + text(huge) + " rejected -2147483648: x");
 }
 
-TEST_CASE("D11: an error without id, or with a null id, is reported once and fails nobody") {
+TEST_CASE("D11: an error without id, or with a null id, is reported once and fails no call") {
     for (std::string line : {R"({"jsonrpc":"2.0","error":{"code":-32700,"message":"bad\nline"}})",
                              R"({"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"bad\nline"}})"}) {
         CAPTURE(line);
@@ -219,7 +220,7 @@ TEST_CASE("D12: without progress the idle time decides") {
     CHECK(h.core.waiting() == 0);
 }
 
-TEST_CASE("D12: the token goes beside what the parameters hold already") {
+TEST_CASE("D12: the progress token is added to the existing parameters") {
     harness h(role::client);
     serial call = h.call("ask", 0, with_progress, json::parse(R"({"name":"x","_meta":{"k":1}})"));
     CHECK(h.tap ==
@@ -235,7 +236,7 @@ TEST_CASE("D13: progress is delivered before the answer that follows it, in orde
     CHECK(h.log == lines{"progress 1 1", "progress 1 2", "progress 1 3", "deliver 1 {}"});
 }
 
-TEST_CASE("D14: progress for an unknown or finished token, or malformed progress, is dropped in silence") {
+TEST_CASE("D14: progress for an unknown or finished token, or malformed progress, is dropped silently") {
     harness h(role::client);
     serial done = h.call("ask", 0, with_progress);
     h.feed(result_line(text(done)));
@@ -254,7 +255,7 @@ TEST_CASE("D14: progress for an unknown or finished token, or malformed progress
     h.feed(result_line(text(open)));
 }
 
-TEST_CASE("D15: progress that does not increase, or is no number, is not sent") {
+TEST_CASE("D15: progress that does not increase, or is not finite, is not sent") {
     harness h;
     serial one = h.request("1", "work", with_token("\"t\""));
     for (double p : {1.0, 1.0, 0.5, std::nan(""), std::numeric_limits<double>::infinity(), 2.0, -1.0, 2.5})
@@ -263,7 +264,7 @@ TEST_CASE("D15: progress that does not increase, or is no number, is not sent") 
     h.finish(one);
 }
 
-TEST_CASE("D15: a total that is no number, or a message that is not UTF-8, is left out") {
+TEST_CASE("D15: a total that is not finite, or a message that is not UTF-8, is omitted") {
     harness h;
     serial one = h.request("1", "work", with_token("7"));
     h.progress(one, -2, std::nan(""), "\xff");
@@ -275,7 +276,7 @@ TEST_CASE("D15: a total that is no number, or a message that is not UTF-8, is le
     h.finish(one);
 }
 
-TEST_CASE("progress is not sent to a peer that did not ask for it") {
+TEST_CASE("progress is not sent to a peer that did not request it") {
     for (std::string params :
          {"", "{}", R"({"_meta":{}})", R"({"_meta":{"progressToken":null}})", R"({"_meta":{"progressToken":1.5}})",
           R"({"_meta":{"progressToken":{}}})", R"({"_meta":7})"}) {
@@ -289,8 +290,8 @@ TEST_CASE("progress is not sent to a peer that did not ask for it") {
     }
 }
 
-// That a throwing callback is contained is the driver's affair; the core's part is that nothing depends on it.
-TEST_CASE("D16: the receive path goes on after any number of deliveries") {
+// The driver catches exceptions of callbacks; here the core must not depend on the callback.
+TEST_CASE("D16: receiving continues after any number of deliveries") {
     harness h(role::client);
     serial call = h.call("ask", 0, with_progress);
     h.feed(progress_line(text(call), "1"));
@@ -299,7 +300,7 @@ TEST_CASE("D16: the receive path goes on after any number of deliveries") {
     CHECK(h.log == lines{"progress 1 1", "notification notifications/message", "deliver 1 {}"});
 }
 
-TEST_CASE("D17: answer and abandoning in either order: the first decides, the other is nothing") {
+TEST_CASE("D17: of an answer and an abandon, the first counts and the other has no effect") {
     {
         harness h(role::client);
         serial call = h.call();
@@ -327,13 +328,13 @@ TEST_CASE("the call is in the table before its request is written") {
     harness h(role::client);
     h.stall();
     serial call = h.call();
-    h.feed(result_line(text(call)));  // an answer ahead of the question is still the answer
+    h.feed(result_line(text(call)));  // also valid before the request was written completely
     CHECK(h.log == lines{"deliver 1 {}"});
     h.resume();
     CHECK(h.tap.size() == 1);
 }
 
-TEST_CASE("parameters that JSON cannot express refuse the call and leave nothing behind") {
+TEST_CASE("a call with parameters that JSON cannot express is rejected and leaks nothing") {
     harness h(role::client);
     CHECK(h.call("ask", 0, plain, json::object({{"x", std::nan("")}})) == 0);
     CHECK(h.refused.kind == error_kind::unavailable);

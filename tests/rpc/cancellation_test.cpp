@@ -1,4 +1,4 @@
-// Group B: the peer cancels a request. B20: both roles obey the same rules.
+// Rules B: the peer cancels a request. B20: the same rules apply to both roles.
 
 #include "harness.hpp"
 
@@ -8,7 +8,7 @@ using namespace keel::rpc::test;
 
 namespace {
 
-// Runs the body for a server whose client cancels, then for a client whose server does (B20).
+// Runs the body for a server whose client cancels, then for a client whose server cancels (B20).
 template <class Body>
 void in_both_roles(Body body) {
     for (role r : {role::server, role::client}) {
@@ -33,7 +33,7 @@ TEST_CASE("B1, B20: a request cancelled before its handler could run is never in
     });
 }
 
-TEST_CASE("B2, B20: a cancel fires the handler's token in the same turn and nothing is written") {
+TEST_CASE("B2, B20: a cancel triggers the handler's token in the same turn, and nothing is written") {
     in_both_roles([](role r) {
         harness h(r);
         serial one = h.request("1");
@@ -51,7 +51,7 @@ TEST_CASE("B3, B20: a cancel between the handler's return and its answer wins; a
         {
             harness h(r);
             serial one = h.request("1");
-            h.cancel("1");  // the handler has returned; its result is on its way to finish
+            h.cancel("1");  // the handler has returned; its result has not been passed to finish yet
             h.finish(one, R"({"v":1})");
             CHECK(h.tap.empty());
             CHECK(h.core.count().dropped_late == 1);
@@ -99,7 +99,7 @@ TEST_CASE("B4: frames of a request that still runs are withdrawn too") {
     h.end_quietly(one);
 }
 
-TEST_CASE("B4: an answer the library gave by itself is withdrawn like any other") {
+TEST_CASE("B4: an answer of the library itself is withdrawn like any other") {
     harness h(role::server, limits_with([](limits& l) { l.max_in_flight = 0; }));
     h.stall();
     h.request("1");
@@ -110,7 +110,7 @@ TEST_CASE("B4: an answer the library gave by itself is withdrawn like any other"
     CHECK(h.tap.empty());
 }
 
-TEST_CASE("B4: withdrawing the last queued frame leaves no trace: no stall is counted, reading is not paused") {
+TEST_CASE("B4: after the last queued frame is withdrawn, no write timeout runs and reading is not paused") {
     limits l;
     l.out_queue = 200;
     l.out_queue_soft = 100;
@@ -122,11 +122,11 @@ TEST_CASE("B4: withdrawing the last queued frame leaves no trace: no stall is co
     CHECK(h.core.queued_bytes() == 0);
     CHECK(!h.sink.wants_pause());
     CHECK(!h.core.next_deadline());
-    h.advance(1h);  // nothing is queued, so nobody has stalled (C11)
+    h.advance(1h);  // nothing is queued, so the peer is not stalled (C11)
     CHECK(!h.core.closed());
 }
 
-TEST_CASE("B4: room made by a withdrawal lets parked progress go") {
+TEST_CASE("B4: a withdrawal makes room for parked progress") {
     limits l;
     l.out_queue_soft = 100;
     harness h(role::server, l);
@@ -170,7 +170,7 @@ TEST_CASE("B6, B20: a cancel after the answer was written is ignored") {
     });
 }
 
-TEST_CASE("B7: a cancel for an id never seen is ignored and does not poison the id") {
+TEST_CASE("B7: a cancel for an unknown id is ignored and does not affect later requests with that id") {
     harness h;
     h.cancel("99");
     CHECK(h.log.empty());
@@ -178,7 +178,7 @@ TEST_CASE("B7: a cancel for an id never seen is ignored and does not poison the 
     CHECK(h.tap == lines{result_line("99")});
 }
 
-TEST_CASE("B8: the same cancel a thousand times fires once") {
+TEST_CASE("B8: a cancel that is repeated a thousand times triggers the token once") {
     harness h;
     serial one = h.request("1");
     for (int i = 0; i < 1000; ++i) h.cancel("1");
@@ -189,7 +189,7 @@ TEST_CASE("B8: the same cancel a thousand times fires once") {
     CHECK(h.tap.empty());
 }
 
-TEST_CASE("B9: a cancel that names no id is ignored; true is not 1") {
+TEST_CASE("B9: a cancel without a valid id is ignored; true is not 1") {
     harness h;
     serial one = h.request("1");
     for (std::string params : {"{}", R"({"requestId":null})", R"({"requestId":true})", R"({"requestId":1.5})",
@@ -247,7 +247,7 @@ TEST_CASE("B10, D5: no cancel is sent for initialize, whether it times out or is
     }
 }
 
-TEST_CASE("B11: what a handler says after the cancel is discarded") {
+TEST_CASE("B11: messages of a handler after the cancel are discarded") {
     harness h;
     serial one = h.request("1", "work", with_token("1"));
     h.cancel("1");
@@ -263,7 +263,8 @@ TEST_CASE("B11: what a handler says after the cancel is discarded") {
     h.end_quietly(one);
 }
 
-TEST_CASE("B12: nested requests of a cancelled one fail at once, the peer is told of each, new ones are refused") {
+TEST_CASE(
+    "B12: nested requests of a cancelled request fail at once, the peer is notified of each, new ones are refused") {
     harness h;
     serial one = h.request("1");
     serial two = h.request("2");
@@ -286,7 +287,7 @@ TEST_CASE("B12: nested requests of a cancelled one fail at once, the peer is tol
     h.finish(two);
 }
 
-TEST_CASE("B12: nested requests that were not sent yet are taken back instead") {
+TEST_CASE("B12: nested requests that were not sent yet are withdrawn instead") {
     harness h;
     serial one = h.request("1");
     h.stall();
@@ -318,7 +319,7 @@ TEST_CASE("B14: a handler that ignores its token and returns an hour later write
     CHECK(h.core.running() == 0);
 }
 
-TEST_CASE("B15: cleanup that ends in time is waited for; cleanup that does not is abandoned after its grace") {
+TEST_CASE("B15: cleanup that ends in time is awaited; other cleanup is abandoned after the grace time") {
     for (bool in_time : {true, false}) {
         CAPTURE(in_time);
         harness h;
@@ -334,7 +335,7 @@ TEST_CASE("B15: cleanup that ends in time is waited for; cleanup that does not i
             h.advance(1ms);
             CHECK(h.core.closed());
             CHECK(h.log.back() == "closed, 1 abandoned");
-            h.finish(one);  // its end harms nobody
+            h.finish(one);  // its end affects nothing else
         }
     }
 }
@@ -350,7 +351,7 @@ TEST_CASE("B16: of a hundred requests every other one is cancelled; the other fi
     for (int i = 0; i < 100; ++i) CHECK(h.answers_to(std::to_string(i)) == static_cast<std::size_t>(i % 2));
 }
 
-TEST_CASE("B17: the reason of a cancel reaches the handler, cut and escaped") {
+TEST_CASE("B17: the reason of a cancel reaches the handler, truncated and escaped") {
     harness h;
     serial one = h.request("1");
     serial two = h.request("2");
@@ -366,7 +367,7 @@ TEST_CASE("B17: the reason of a cancel reaches the handler, cut and escaped") {
     for (serial each : {one, two, three}) h.end_quietly(each);
 }
 
-TEST_CASE("B17: a reason that is no string is no reason, and the cancel counts") {
+TEST_CASE("B17: a reason that is not a string is ignored, and the cancel is valid") {
     harness h;
     serial one = h.request("1");
     h.feed(R"({"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":{"x":1}}})");
@@ -374,7 +375,7 @@ TEST_CASE("B17: a reason that is no string is no reason, and the cancel counts")
     h.end_quietly(one);
 }
 
-TEST_CASE("B21: a cancel from the server for a request of ours does not end our wait") {
+TEST_CASE("B21: a cancel from the server for our request does not end our wait") {
     harness h(role::client);
     h.core.accept_requests(false);
     serial call = h.call();

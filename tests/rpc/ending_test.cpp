@@ -1,4 +1,4 @@
-// Groups C and G: the connection ends or breaks, or we end it.
+// Rules C and G: the connection ends or fails, or we close it.
 
 #include "harness.hpp"
 
@@ -21,7 +21,7 @@ TEST_CASE("C1: at the end of input handlers are cancelled at once, and each requ
     CHECK(h.log == lines{"fire 1 shutdown: server shutting down", "fire 2 shutdown: server shutting down"});
     CHECK(h.tap == lines{shutdown_of("1"), shutdown_of("2")});
     CHECK(!h.core.wants_input());
-    CHECK(!h.core.closed());  // their cleanup runs
+    CHECK(!h.core.closed());  // their cleanup is running
     h.end_quietly(one);
     h.finish(two, R"({"late":true})");
     CHECK(h.core.closed());
@@ -29,7 +29,7 @@ TEST_CASE("C1: at the end of input handlers are cancelled at once, and each requ
     CHECK(h.tap.size() == 2);
 }
 
-TEST_CASE("C1: with a drain, answers produced within it are written, then the rest are told") {
+TEST_CASE("C1: with a drain, answers produced within it are written, then the other requests get an error") {
     harness h(role::server, limits_with([](limits& l) { l.drain_on_eof = 1500ms; }));
     serial one = h.request("1", "work", with_token("1"));
     serial two = h.request("2");
@@ -58,22 +58,22 @@ TEST_CASE("C1: a drain ends as soon as nothing is left to answer") {
     CHECK(h.tap == lines{result_line("1"), result_line("2")});
 }
 
-TEST_CASE("C1, F4: a drain without end does not wait for a handler that was cancelled and ignores it") {
+TEST_CASE("C1, F4: a drain without a time limit does not wait for a cancelled handler that ignores the cancel") {
     harness h(role::server, limits_with([](limits& l) { l.drain_on_eof = duration::max(); }));
     h.request("1");
     h.cancel("1");
     serial two = h.request("2");
     h.eof();
     h.advance(24h);
-    CHECK(!h.core.closed());  // request 2 may take as long as it needs
+    CHECK(!h.core.closed());  // request 2 may take any time
     h.finish(two);
-    h.advance(2s);  // what is left has its grace
+    h.advance(2s);  // the remaining handlers have cleanup_grace
     CHECK(h.core.closed());
     CHECK(h.log.back() == "closed, 1 abandoned");
     CHECK(h.tap == lines{result_line("2")});
 }
 
-TEST_CASE("C1, C6: a drain ends at once when the peer is gone altogether") {
+TEST_CASE("C1, C6: a drain ends at once when the peer has disconnected") {
     harness h(role::server, limits_with([](limits& l) { l.drain_on_eof = 1h; }));
     serial one = h.request("1");
     h.eof();
@@ -95,7 +95,7 @@ TEST_CASE("C1: answers that are ready when input ends are flushed before the con
     CHECK(h.core.closed());
 }
 
-TEST_CASE("C1, G2: last writes that nobody takes are given up after final_write") {
+TEST_CASE("C1, G2: final writes that the peer does not read are dropped after final_write") {
     harness h;
     h.stall();
     h.finish(h.request("1"));
@@ -108,11 +108,11 @@ TEST_CASE("C1, G2: last writes that nobody takes are given up after final_write"
     CHECK(h.tap.empty());
 }
 
-TEST_CASE("C1: a request that is read while we drain by our own close is told so") {
+TEST_CASE("C1: a request that is read during the drain of our own close gets an error") {
     harness h;
     serial one = h.request("1");
     h.close(10s);
-    CHECK(h.core.wants_input());  // a cancel or a nested answer may still come
+    CHECK(h.core.wants_input());  // a cancel or a nested answer may still arrive
     CHECK(h.request("2") == 0);
     CHECK(h.tap == lines{error_line("2", -32603, "shutting down")});
     h.cancel("1");
@@ -148,7 +148,7 @@ TEST_CASE("C2: nested requests fail when input ends, before any time passes, dra
     }
 }
 
-TEST_CASE("C3: ten thousand in each direction settle in time linear in their number") {
+TEST_CASE("C3: ten thousand requests in each direction end in linear time") {
     // Steps are counted as actions and frames: each request costs one token and one answer, each waiter one delivery.
     for (bool abrupt : {false, true}) {
         for (std::size_t n : {std::size_t(100), std::size_t(10'000)}) {
@@ -160,7 +160,7 @@ TEST_CASE("C3: ten thousand in each direction settle in time linear in their num
             harness h(role::server, l);
             std::vector<serial> requests;
             for (std::size_t i = 0; i < n; ++i) requests.push_back(h.request(std::to_string(i)));
-            // Half of the waiters belong to requests, half to nobody.
+            // Half of the waiters belong to requests, the others to none.
             for (std::size_t i = 0; i < n; ++i) h.call("ask", i % 2 ? requests[i] : 0);
             std::size_t frames = h.written_frames;
             if (abrupt) {
@@ -235,7 +235,7 @@ TEST_CASE("C5: a read error ends both directions at once, in each state") {
     }
 }
 
-TEST_CASE("C6: a write error at any byte is the end of both directions, and nothing is written after it") {
+TEST_CASE("C6: a write error at any byte ends both directions, and nothing is written after it") {
     const std::string first = result_line("1", R"({"n":1})");
     const std::size_t frame = first.size() + 1;
     for (std::size_t n : {std::size_t(0), std::size_t(1), frame / 2, frame - 1, frame, frame + 1, frame + frame / 2}) {
@@ -290,9 +290,9 @@ TEST_CASE("C9: every kind of send after the end is discarded and counted, a new 
             CHECK(h.notify("notifications/tools/list_changed"));
             h.finish(one);
         };
-        every_send();  // while the handler is still known
+        every_send();  // while the handler is known
         CHECK(h.core.closed());
-        every_send();  // and when nothing is
+        every_send();  // and after everything has ended
         CHECK(h.core.count().dropped_late - before == 10);
         CHECK(h.call() == 0);
         CHECK(h.refused.kind == error_kind::closed);
@@ -303,7 +303,7 @@ TEST_CASE("C9: every kind of send after the end is discarded and counted, a new 
     }
 }
 
-TEST_CASE("C10: what stands after the last newline is served if it is a whole message, else dropped in silence") {
+TEST_CASE("C10: text after the last newline is processed if it is a whole message, otherwise dropped silently") {
     {
         harness h;
         h.remainder(request_line("1"));
@@ -325,13 +325,13 @@ TEST_CASE("C10: what stands after the last newline is served if it is a whole me
     }
 }
 
-TEST_CASE("C11: a peer that takes no byte for write_stall while something is queued is gone") {
+TEST_CASE("C11: a peer that reads no byte for write_stall while output is queued is disconnected") {
     harness h;
     serial running = h.request("2");
     h.stall();
     h.finish(h.request("1"));
     h.advance(29s);
-    h.accept(1);  // one byte is enough to live on
+    h.accept(1);  // one byte restarts the timeout
     h.advance(29s);
     CHECK(!h.core.closing());
     h.advance(1s);
@@ -340,7 +340,7 @@ TEST_CASE("C11: a peer that takes no byte for write_stall while something is que
     CHECK(h.log.back() == "closed: write timeout: the peer reads nothing");
 }
 
-TEST_CASE("C11: a stalled peer is not held against us while nothing is queued") {
+TEST_CASE("C11: the write timeout does not run while nothing is queued") {
     harness h;
     h.stall();
     h.advance(1h);
@@ -353,7 +353,7 @@ TEST_CASE("C11: a stalled peer is not held against us while nothing is queued") 
     CHECK(!h.core.closing());
 }
 
-TEST_CASE("C12, G1: whatever ends the connection twice ends it once") {
+TEST_CASE("C12, G1: two causes end the connection once") {
     using ending = void (*)(harness&);
     const std::pair<const char*, ending> endings[] = {
         {"eof", [](harness& h) { h.eof(); }},
@@ -407,7 +407,7 @@ TEST_CASE("C13: input that ends with nothing in flight closes in the same turn")
     CHECK(h.core.closed());
 }
 
-TEST_CASE("G1: close may be called any number of times, and before anything happened") {
+TEST_CASE("G1: close is idempotent, and may be called before the first message") {
     harness h;
     for (int i = 0; i < 100; ++i) h.close(i % 2 ? duration(1s) : duration(0s));
     CHECK(h.log == lines{"closed"});
@@ -427,8 +427,8 @@ TEST_CASE("G1: a second close can shorten a drain but not lengthen it") {
     CHECK(h.core.closed());
 }
 
-// Ours, not the contract's letter: tokens fire before waiters are told, in the same turn. A handler that waits for a
-// nested answer is so interrupted once, by its token, and its cleanup is not interrupted again (B15).
+// This order is our choice: tokens are triggered before waiters are notified, in the same turn. A handler that waits
+// for a nested answer is therefore interrupted once, by its token, and its cleanup is not interrupted again (B15).
 TEST_CASE("G2: the order of a local close") {
     harness h;
     serial one = h.request("1");
@@ -451,13 +451,13 @@ TEST_CASE("G2: the order of a local close") {
     CHECK(h.log == lines{"closed"});
 }
 
-TEST_CASE("G2: cleanup and last writes are bounded; the bounds add up") {
+TEST_CASE("G2: cleanup and final writes are limited; the limits add up") {
     harness h;
     h.request("1");
     h.request("2");
     h.stall();
     h.close();
-    h.advance(2s);  // cleanup_grace: nobody waits for the handlers any more
+    h.advance(2s);  // cleanup_grace: the handlers are abandoned
     CHECK(!h.core.closed());
     h.advance(1s);  // final_write
     CHECK(h.log.back() == "closed: write timeout while closing: the peer did not read the last messages, 2 abandoned");
@@ -480,7 +480,7 @@ TEST_CASE("F6: a handler that closes its own connection is not answered, and clo
     }
 }
 
-TEST_CASE("the client role ends by the same rules and says that it is the client") {
+TEST_CASE("the client role ends by the same rules, with its own error text") {
     harness h(role::client);
     serial one = h.request("1", "sampling/createMessage");
     serial call = h.call("tools/call");

@@ -1,5 +1,5 @@
-// The three stories from which the contract grew, told to the state machine. docs/design/founding-regressions.md says
-// how each of them fails when its guard is taken away.
+// The three regressions that led to the lifecycle rules, replayed against the state machine.
+// docs/design/founding-regressions.md explains how each one fails if its check is removed.
 
 #include "harness.hpp"
 
@@ -10,7 +10,7 @@ using namespace keel::rpc::test;
 TEST_CASE(
     "founding #2306: the end of the transport cancels running handlers, wakes nested waiters, drops late answers") {
     harness h;
-    // Several handlers wait for nested answers, so that failing the waiters touches the table while others are in it.
+    // Several handlers wait for nested answers, so that failing the waiters changes the table while others are in it.
     std::vector<serial> handlers;
     std::vector<serial> nested;
     for (int i = 0; i < 50; ++i) {
@@ -26,13 +26,13 @@ TEST_CASE(
         CHECK(h.fired == 50);
         CHECK(h.delivered == 100);
         CHECK(h.core.waiting() == 0);
-        CHECK(h.tap.size() == 50);  // each is told once that we are shutting down
-        // The handlers wake up and fail in their own way: nothing of it reaches the wire.
+        CHECK(h.tap.size() == 50);  // each gets one "shutting down" error
+        // The handlers wake up and fail in different ways; none of their errors are sent.
         for (serial each : handlers) h.fail(each, -32603, "sampling failed: connection closed");
         CHECK(h.tap.size() == 50);
         CHECK(h.log.back() == "closed");
     }
-    SUBCASE("the peer is gone") {
+    SUBCASE("the peer has disconnected") {
         h.read_error("connection reset");
         CHECK(h.fired == 50);
         CHECK(h.delivered == 100);
@@ -40,7 +40,7 @@ TEST_CASE(
         CHECK(h.tap.empty());
         CHECK(h.log.back() == "closed: connection reset");
     }
-    SUBCASE("the peer is gone in the other direction: the same end by another name") {
+    SUBCASE("the peer has closed only its read end") {
         h.write_error("broken pipe");
         CHECK(h.fired == 50);
         CHECK(h.delivered == 100);
@@ -48,7 +48,7 @@ TEST_CASE(
         CHECK(h.tap.empty());
         CHECK(h.log.back() == "closed: broken pipe");
     }
-    // Waking came with the event itself: no time had to pass, and no handler was joined before its token fired.
+    // The event itself woke them: no time had to pass, and no handler was joined before its token was triggered.
     for (serial each : nested) {
         std::string prefix = "deliver " + std::to_string(each) + " closed: connection closed";
         bool woken = std::any_of(h.log.begin(), h.log.end(),
@@ -62,23 +62,23 @@ TEST_CASE("founding #2306: cleanup runs to its end before the connection reports
     serial one = h.request("1");
     h.eof();
     CHECK(h.logged("fire 1 shutdown: server shutting down"));
-    h.advance(1900ms);  // cleanup with waits of its own
+    h.advance(1900ms);  // cleanup that itself waits
     CHECK(!h.core.closed());
     h.end_quietly(one);
     CHECK(h.core.closed());
 }
 
-TEST_CASE("founding #2334: a cancel between the handler's return and its answer harms nobody") {
+TEST_CASE("founding #2334: a cancel between the handler's return and its answer affects no other request") {
     harness h;
     std::vector<serial> others;
     for (int i = 2; i < 10; ++i) others.push_back(h.request(std::to_string(i)));
     serial one = h.request("1");
-    // The handler has returned; before its result is handed over the cancel is read.
+    // The handler has returned; the cancel is read before its result is delivered.
     h.cancel("1");
     h.finish(one, R"({"v":1})");
     CHECK(h.answers_to("1") == 0);
 
-    // And the other way round: the answer is settled but waits for the writer.
+    // The opposite order: the answer is final but still queued.
     serial two = h.request("1");
     h.stall();
     h.finish(two, R"({"v":2})");
@@ -92,7 +92,7 @@ TEST_CASE("founding #2334: a cancel between the handler's return and its answer 
     CHECK(h.tap.size() == others.size());
 }
 
-TEST_CASE("founding #2334: invalid UTF-8 is answered and the connection goes on") {
+TEST_CASE("founding #2334: invalid UTF-8 is answered and the connection continues") {
     harness h;
     serial one = h.request("1");
     h.feed("{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"echo\",\"params\":{\"text\":\"\xff\xfe\"}}");
@@ -106,7 +106,7 @@ TEST_CASE("founding #2334: invalid UTF-8 is answered and the connection goes on"
     CHECK(h.tap == lines{result_line("1"), result_line("3")});
 }
 
-TEST_CASE("founding #2502: one boundary: every kind of message to a closed peer is dropped, to an open one is sent") {
+TEST_CASE("founding #2502: every kind of message is dropped by a closed peer and sent by an open one") {
     harness h;
     serial one = h.request("1", "work", with_token("1"));
     auto send_everything = [&] {

@@ -1,4 +1,4 @@
-// How bytes become lines: E2, the skipping of E3, and what is left at the end (C10).
+// How bytes become lines: E2, skipped lines (E3), and an incomplete last line (C10).
 
 #include "harness.hpp"
 #include "rpc/line_framer.hpp"
@@ -8,7 +8,7 @@ using namespace keel::rpc::test;
 
 namespace {
 
-// The lines of a text that comes in pieces of `step` bytes. A skipped one is shown as "! " and how it began.
+// The lines of a text that arrives in pieces of `step` bytes. A skipped line is shown as "! " and its beginning.
 lines cut(std::string_view text, std::size_t step, std::size_t max_line = 1000) {
     lines out;
     line_framer f(max_line);
@@ -27,7 +27,7 @@ lines cut(std::string_view text, std::size_t step, std::size_t max_line = 1000) 
 
 }  // namespace
 
-TEST_CASE("E2: empty lines, spaces, carriage returns and a byte order mark are nobody's business") {
+TEST_CASE("E2: empty lines, spaces, carriage returns and a byte order mark are ignored") {
     const std::string text = "\xEF\xBB\xBF{\"a\":1}\r\n\n  \n\t\r\n  {\"b\":2}  \r\n\r\n{\"c\":3}\n";
     for (std::size_t step = 1; step <= text.size(); ++step) {
         CAPTURE(step);
@@ -35,11 +35,11 @@ TEST_CASE("E2: empty lines, spaces, carriage returns and a byte order mark are n
     }
 }
 
-TEST_CASE("E2: a byte order mark is stripped only where the stream begins") {
+TEST_CASE("E2: a byte order mark is stripped only at the start of the stream") {
     CHECK(cut("{}\n\xEF\xBB\xBF{}\n", 100) == lines{"{}", "\xEF\xBB\xBF{}"});
 }
 
-TEST_CASE("E3: a line beyond the limit is skipped up to its newline, told once, and the next one is read") {
+TEST_CASE("E3: a line beyond the limit is skipped up to its newline, reported once, and the next one is read") {
     const std::string text = "{\"a\":1}\n" + std::string(50, 'x') + "\n{\"b\":2}\n" + std::string(12, 'y') + "\n";
     for (std::size_t step = 1; step <= text.size(); ++step) {
         CAPTURE(step);
@@ -51,7 +51,7 @@ TEST_CASE("E3: a line of exactly the limit is read") {
     for (std::size_t step = 1; step <= 12; ++step) CHECK(cut("0123456789\n", step, 10) == lines{"0123456789"});
 }
 
-TEST_CASE("C10: what stands after the last newline is kept for the end, unless it was being skipped") {
+TEST_CASE("C10: text after the last newline is kept until the end, unless it was being skipped") {
     for (std::size_t step = 1; step <= 12; ++step) {
         CHECK(cut("{}\n{\"a\":1} ", step) == lines{"{}", R"(rest {"a":1})"});
         CHECK(cut("{}\n0123456789a", step, 10) == lines{"{}", "! 0123456789"});

@@ -1,4 +1,4 @@
-// Group F, as far as the state machine is concerned: what handlers return, and how many of them there may be.
+// Rules F for the state machine: what handlers return, and how many may run.
 
 #include "harness.hpp"
 
@@ -6,7 +6,7 @@ using namespace keel;
 using namespace keel::rpc;
 using namespace keel::rpc::test;
 
-TEST_CASE("F2: a protocol error of the handler goes out with its code, message and data unchanged") {
+TEST_CASE("F2: a protocol error of the handler is sent with its code, message and data unchanged") {
     harness h;
     h.fail(h.request("1"), 42, "no such \"row\"", json::parse(R"({"row":[1,null,"x"]})"));
     h.fail(h.request("2"), -2147483648, "");
@@ -22,14 +22,14 @@ TEST_CASE("F2: an error whose message or data cannot be expressed in JSON is sti
     CHECK(h.tap == lines{error_line("1", -32000, "error message is not UTF-8"), error_line("2", -32000, "x")});
 }
 
-TEST_CASE("F3: a missing or too large result is an internal error, never silence") {
+TEST_CASE("F3: a missing or too large result is answered with an internal error") {
     harness h(role::server, limits_with([](limits& l) { l.max_message = 100; }));
     h.finish(h.request("1"), "");
     h.finish(h.request("2"), R"({"x":")" + std::string(100, 'x') + "\"}");
     CHECK(h.tap == lines{error_line("1", -32603, "no result"), error_line("2", -32603, "result too large")});
 }
 
-TEST_CASE("F4: an abandoned handler may go on and end whenever it likes; nothing of it is written") {
+TEST_CASE("F4: an abandoned handler may continue and end at any time; nothing of it is written") {
     harness h;
     serial one = h.request("1", "work", with_token("1"));
     h.write_error();
@@ -45,7 +45,7 @@ TEST_CASE("F4: an abandoned handler may go on and end whenever it likes; nothing
     CHECK(h.core.count().dropped_late == 3);
 }
 
-TEST_CASE("F7: a request context used after its request ended drops what it sends and fails what it asks") {
+TEST_CASE("F7: a request context used after its request has ended drops messages and fails requests") {
     harness h;
     serial one = h.request("1", "work", with_token("1"));
     h.finish(one);
@@ -60,7 +60,7 @@ TEST_CASE("F7: a request context used after its request ended drops what it send
     CHECK(h.tap.empty());
 }
 
-TEST_CASE("F8: requests beyond the limit are answered at once; cancels and nested answers still get through") {
+TEST_CASE("F8: requests beyond the limit are answered at once; cancels and nested answers are still processed") {
     harness h(role::server, limits_with([](limits& l) { l.out_queue_soft = l.out_queue = 1 << 30; }));
     std::vector<serial> parked;
     for (int i = 0; i < 256; ++i) parked.push_back(h.request(std::to_string(i)));
@@ -83,7 +83,7 @@ TEST_CASE("F8: requests beyond the limit are answered at once; cancels and neste
     CHECK(h.answers_to("7") == 0);
 }
 
-TEST_CASE("F8: a cancelled handler keeps its place until it ends") {
+TEST_CASE("F8: a cancelled handler counts until it ends") {
     harness h(role::server, limits_with([](limits& l) { l.max_in_flight = 1; }));
     serial one = h.request("1");
     h.cancel("1");
@@ -93,7 +93,7 @@ TEST_CASE("F8: a cancelled handler keeps its place until it ends") {
     CHECK(h.answers_to("3") == 1);
 }
 
-TEST_CASE("F8: all connections together stay within the budget, and give back what they held") {
+TEST_CASE("F8: all connections together stay within the budget, and release it when they end") {
     auto budget = std::make_shared<flight_budget>();
     budget->limit = 3;
     std::vector<action> actions;
@@ -118,7 +118,7 @@ TEST_CASE("F8: all connections together stay within the budget, and give back wh
     CHECK(budget->used == 0);
 }
 
-TEST_CASE("F9: notifications are handed on in the order of their arrival, between requests as they came") {
+TEST_CASE("F9: notifications are delivered in order of arrival, also relative to requests") {
     harness h;
     h.feed(R"({"jsonrpc":"2.0","method":"a"})");
     serial one = h.request("1");

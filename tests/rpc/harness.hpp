@@ -1,11 +1,11 @@
 #pragma once
 
-// Runs one peer_core the way the driver does, with everything under the control of the test: a clock that moves only by
-// advance, a writer that takes as many bytes as it is told to, handlers that run until the test finishes them.
+// Runs one peer_core the way the driver does, with everything under the control of the test: a clock that moves only
+// with advance, a writer that accepts as many bytes as it is told to, handlers that run until the test finishes them.
 //
-// What happens is kept in two lists. `log` has the actions in their order, one readable line each; `tap` has every
-// frame that was written completely. At its end a harness checks the ledger (at most one answer per request, nothing about a
-// request after its answer or after its cancel) and the census (nothing is left over).
+// Events are recorded in two lists. `log` has the actions in order, one readable line each; `tap` has every frame that
+// was written completely. Its destructor checks the recorded messages (at most one answer per request, nothing about a
+// request after its answer or its cancel) and that nothing is left over.
 
 #include "rpc/byte_stream_sink.hpp"
 #include "rpc/peer_core.hpp"
@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-/// So that a failing comparison shows the frames.
+/// Makes a failing comparison print the frames.
 template <>
 struct doctest::StringMaker<std::vector<std::string>> {
     static doctest::String convert(const std::vector<std::string>& all) {
@@ -45,7 +45,7 @@ inline std::string show(const request_id& id) {
     return out;
 }
 
-/// A request as it is written by a peer. `id` is JSON text.
+/// A request as a peer writes it. `id` is JSON text.
 inline std::string request_line(std::string_view id, std::string_view method = "work", std::string_view params = "") {
     std::string out = R"({"jsonrpc":"2.0","id":)";
     out += id;
@@ -105,8 +105,8 @@ public:
     peer_core core;
     lines log;
     lines tap;
-    bool quiet = false;        // for runs of a million: only counts, no lists, no ledger
-    bool hold_starts = false;  // handlers are not begun before release_starts (the gate before_start)
+    bool quiet = false;        // for millions of messages: only counts, no lists, no checks of messages
+    bool hold_starts = false;  // handlers do not begin before release_starts (the gate before_start)
     std::size_t started = 0;
     std::size_t fired = 0;
     std::size_t delivered = 0;
@@ -136,11 +136,11 @@ public:
     void write_error(std::string_view cause = "EPIPE") { core.on_failure(cause), turn(); }
     void close(duration drain = {}, serial from = 0) { core.close(drain, from), turn(); }
 
-    /// Moves the clock, stopping at every deadline on the way.
+    /// Advances the clock and runs every deadline on the way.
     void advance(duration d) {
         time_point until = now_ + d;
         for (auto next = core.next_deadline(); next && *next <= until; next = core.next_deadline()) {
-            REQUIRE(++idle_turns_ < 1'000'000);  // a deadline that stays in the past would go round for ever
+            REQUIRE(++idle_turns_ < 1'000'000);  // a deadline that stays in the past would loop forever
             now_ = std::max(now_, *next);
             core.set_now(now_);
             core.on_time();
@@ -152,7 +152,7 @@ public:
         turn();
     }
 
-    /// Feeds a request. Its identity if a handler was started (or is held), else 0.
+    /// Feeds a request. Returns its serial if a handler was started (or is held), otherwise 0.
     serial request(std::string_view id, std::string_view method = "work", std::string_view params = "") {
         last_started_ = 0;
         feed(request_line(id, method, params));
@@ -167,12 +167,12 @@ public:
         room_ = unlimited;
         turn();
     }
-    /// Takes `n` more bytes, then stalls.
+    /// Accepts `n` more bytes, then stalls.
     void accept(std::size_t n) {
         room_ = n;
         turn();
     }
-    /// The write that would go beyond `n` more bytes fails.
+    /// The write that would exceed `n` more bytes fails.
     void fail_write_after(std::size_t n, std::string cause = "EPIPE") {
         fail_after_ = n;
         fail_cause_ = std::move(cause);
@@ -197,7 +197,7 @@ public:
         core.finish(request, failure{code, std::move(message), std::move(data)});
         turn();
     }
-    /// The handler saw its token and ended.
+    /// The handler was cancelled and ended.
     void end_quietly(serial request) {
         ended(request);
         core.finish_silently(request);
@@ -218,7 +218,7 @@ public:
         turn();
         return c;
     }
-    call_outcome refused;  // why the last call was refused
+    call_outcome refused;  // why the last call was rejected
     void abandon(serial call, std::string_view reason = "") { core.abandon(call, reason), turn(); }
     bool notify(std::string_view method, std::string_view params = "") {
         bool taken = core.notify(method, params);
@@ -230,7 +230,7 @@ public:
         core.shield(request);
     }
 
-    /// Lets the handlers begin that were held. Those that begin said no to are never invoked.
+    /// Starts the handlers that were held. Those that `begin` rejects are not started.
     void release_starts() {
         hold_starts = false;
         for (held& h : std::exchange(held_, {})) begin(h.request, h.method);
@@ -255,9 +255,9 @@ public:
         return at == answered_.end() ? 0 : at->second;
     }
 
-    /// Nothing is left: no handler, no waiter, no byte to write, no timer, no place in the budget.
+    /// Checks that nothing is left: no handler, waiter, queued byte, timer or reserved capacity.
     void check_census() {
-        // Handlers that were abandoned end at last; whatever they say is dropped.
+        // Abandoned handlers end now; their output is dropped.
         if (core.closed()) {
             std::size_t before = tap.size();
             for (serial request : running_serials()) finish(request, R"({"late":true})");
@@ -282,12 +282,12 @@ private:
         serial request;
         std::string method;
     };
-    struct scope {  // what was said about one request, for the ledger
+    struct scope {  // messages about one request, for the checks
         bool answered = false;
         std::optional<std::size_t> cancelled_at;  // offset in the stream of written bytes
     };
 
-    // Carry out, write, and again while that sets off more: as the driver does.
+    // Runs actions and writes, again as long as that causes more, like the driver.
     void turn() {
         do {
             carry_out();
@@ -406,7 +406,7 @@ private:
         on_written(n);
     }
 
-    // ---- the ledger ----
+    // ---- checks of messages ----
 
     void on_frame(const std::string& text) {
         ++written_frames;
@@ -471,7 +471,7 @@ private:
             request_id named = request_id::from((*m.params)["requestId"]);
             if (!named.present()) return;
             std::string id = show(named);
-            // It names the request of that id that is open, which is the newest.
+            // It names the open request with that id, which is the newest.
             auto at = by_id_.find(id);
             if (at == by_id_.end()) return;
             scope& s = scopes_[at->second.back()];
@@ -496,8 +496,8 @@ private:
     std::size_t room_ = unlimited;
     std::optional<std::size_t> fail_after_;
     std::string fail_cause_;
-    std::size_t bytes_ = 0;        // taken by the writer
-    std::size_t frame_began_ = 0;  // where the frame that is being written began
+    std::size_t bytes_ = 0;        // accepted by the writer
+    std::size_t frame_began_ = 0;  // offset of the frame that is being written
     std::string partial_;
     std::size_t idle_turns_ = 0;
 

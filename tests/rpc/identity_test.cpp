@@ -1,4 +1,4 @@
-// Group A: who a request is, and that it gets one answer.
+// Rules A: the identity of a request, and its single answer.
 
 #include "harness.hpp"
 
@@ -29,7 +29,7 @@ void happen(harness& h, event e, serial request) {
         case event::returns: return h.finish(request, R"({"from":"handler"})");
         case event::throws: return h.fail(request, -32000, "thrown");
         case event::cancel: return h.cancel("1");
-        case event::deadline:  // of an orderly close with a drain
+        case event::deadline:  // of a graceful close with a drain
             h.close(1s);
             return h.advance(1s);
         case event::eof: return h.eof();
@@ -39,7 +39,8 @@ void happen(harness& h, event e, serial request) {
 
 bool ends_connection(event e) { return e == event::deadline || e == event::eof || e == event::write_error; }
 
-// The answer of request 1 after two events; the first that settles the request decides. Empty: none may be written.
+// The answer to request 1 after two events; the first event that settles the request decides. Empty: no answer may be
+// written.
 std::string expected_answer(event first, event second, bool patient, bool stalled) {
     const std::string result = result_line("1", R"({"from":"handler"})");
     const std::string thrown = error_line("1", -32000, "thrown");
@@ -56,18 +57,19 @@ std::string expected_answer(event first, event second, bool patient, bool stalle
         return "";
     };
     if (first == event::eof && patient) {
-        // The drain goes on: the second event decides. A cancel cannot be read any more; the drain's end answers.
+        // The drain continues: the second event decides. A cancel cannot be read any more; the end of the drain
+        // answers.
         return second == event::cancel || second == event::eof ? shutdown : of(second);
     }
     if (stalled && second == event::write_error) return "";
-    // A queued answer is taken back by a cancel, as long as the input is read at all.
+    // A cancel withdraws a queued answer as long as input is read.
     if (stalled && second == event::cancel && !ends_connection(first)) return "";
     return of(first);
 }
 
 }  // namespace
 
-TEST_CASE("A1: whatever two things happen to a request, in either order, it gets at most one answer") {
+TEST_CASE("A1: after any two events, in either order, a request has at most one answer") {
     for (bool patient : {false, true}) {
         for (bool stalled : {false, true}) {
             for (event first : all_events) {
@@ -84,11 +86,11 @@ TEST_CASE("A1: whatever two things happen to a request, in either order, it gets
                     if (stalled) h.stall();
                     happen(h, first, one);
                     happen(h, second, one);
-                    // Another request is not disturbed: it is answered, or told that the connection ends.
+                    // Another request is unaffected: it is answered, or fails because the connection ends.
                     bool ended = ends_connection(first) || ends_connection(second);
                     if (!ended) h.finish(bystander, R"({"bystander":true})");
                     h.resume();
-                    if (h.core.is_open(one)) {  // nobody decided: the drain does
+                    if (h.core.is_open(one)) {  // not settled yet: the drain decides
                         CHECK(patient);
                         h.advance(10s);
                     }
@@ -106,7 +108,7 @@ TEST_CASE("A1: whatever two things happen to a request, in either order, it gets
     }
 }
 
-TEST_CASE("A1: a second answer of the same handler vanishes and disturbs nobody") {
+TEST_CASE("A1: a second answer of the same handler is dropped without other effects") {
     harness h;
     serial one = h.request("1");
     serial two = h.request("2");
@@ -119,13 +121,13 @@ TEST_CASE("A1: a second answer of the same handler vanishes and disturbs nobody"
     CHECK(h.core.count().dropped_late == 2);
 }
 
-TEST_CASE("A1: a handler that gives up without having been told to still answers") {
+TEST_CASE("A1: a request is answered even if its handler ends as cancelled without a cancel") {
     harness h;
     h.end_quietly(h.request("1"));
     CHECK(h.tap == lines{error_line("1", -32603, "internal error")});
 }
 
-TEST_CASE("A2: what a handler emits comes in its order, then the answer, then nothing") {
+TEST_CASE("A2: messages of a handler are sent in order, then the answer, then nothing") {
     harness h;
     serial one = h.request("1", "work", with_token("\"t\""));
     h.progress(one, 1);
@@ -137,13 +139,13 @@ TEST_CASE("A2: what a handler emits comes in its order, then the answer, then no
         R"({"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":3,"total":3,"message":"done"}})",
         result_line("1")};
     CHECK(h.tap == expected);
-    h.progress(one, 4);  // from a saved context: no complaint, nothing written
+    h.progress(one, 4);  // with a saved context: no error, nothing is written
     h.say(one, "late");
     CHECK(h.tap == expected);
     CHECK(h.core.count().dropped_late == 2);
 }
 
-TEST_CASE("A2: nested requests that a handler leaves behind are taken back before its answer, not after it") {
+TEST_CASE("A2: pending nested requests of a handler are withdrawn before its answer, not after it") {
     harness h;
     serial one = h.request("1");
     serial nested = h.call("sampling/createMessage", one);
@@ -222,7 +224,7 @@ TEST_CASE("A5: a response whose id is our number as a canonical string is accept
     CHECK(h.log.size() == 1);
 }
 
-TEST_CASE("A6: a request whose id is neither a string nor an integer is not executed and gets an anonymous error") {
+TEST_CASE("A6: a request whose id is neither a string nor an integer is not executed and gets an error without an id") {
     for (std::string id : {"null", "true", "false", "1.5", "1.0", "1e3", "[]", "[1]", "{}", "18446744073709551616",
                            "-9223372036854775809", "1e400"}) {
         CAPTURE(id);
@@ -230,7 +232,7 @@ TEST_CASE("A6: a request whose id is neither a string nor an integer is not exec
         h.feed(request_line(id));
         CHECK(h.invocations() == 0);
         REQUIRE(h.tap.size() == 1);
-        // 1e400 is no JSON number for us at all: the line cannot be read.
+        // 1e400 is not a valid JSON number for us, so the line is invalid.
         int code = id == "1e400" ? -32700 : -32600;
         CHECK(h.tap[0].starts_with(R"({"jsonrpc":"2.0","error":{"code":)" + std::to_string(code)));
         CHECK(json::parse(h.tap[0]).find("id") == nullptr);
@@ -240,7 +242,7 @@ TEST_CASE("A6: a request whose id is neither a string nor an integer is not exec
     }
 }
 
-TEST_CASE("A7: a second request with an id in flight is refused anonymously and leaves the first alone") {
+TEST_CASE("A7: a second request with an id in flight is refused without an id and does not affect the first") {
     harness h;
     serial first = h.request("5", "work", R"({"n":1})");
     CHECK(h.request("5", "work", R"({"n":2})") == 0);
@@ -250,7 +252,7 @@ TEST_CASE("A7: a second request with an id in flight is refused anonymously and 
     h.finish(first, R"({"n":1})");
     CHECK(h.tap == lines{result_line("5", R"({"n":1})")});
 
-    SUBCASE("and the first can still be cancelled") {
+    SUBCASE("the first can still be cancelled") {
         serial again = h.request("5");
         h.request("5");
         h.cancel("5");
@@ -260,7 +262,7 @@ TEST_CASE("A7: a second request with an id in flight is refused anonymously and 
     }
 }
 
-TEST_CASE("A7: an error about a malformed line never bears the id of a request in flight") {
+TEST_CASE("A7: an error about a malformed line never has the id of a request in flight") {
     harness h;
     serial first = h.request("5");
     h.feed(R"({"jsonrpc":"1.0","id":5,"method":"work"})");
@@ -281,7 +283,7 @@ TEST_CASE("A7: the client role leaves a second request with an id in flight unan
     CHECK(h.tap == lines{result_line("5")});
 }
 
-TEST_CASE("A8: an id may be used again once its request was answered, as often as one likes") {
+TEST_CASE("A8: an id may be reused after its request was answered, any number of times") {
     harness h;
     h.quiet = true;
     for (int i = 0; i < 100'000; ++i) h.finish(h.request("5"));
@@ -289,7 +291,7 @@ TEST_CASE("A8: an id may be used again once its request was answered, as often a
     CHECK(h.core.running() == 0);
 }
 
-TEST_CASE("A9: an id used again after a cancel is a new request; the old handler cannot touch it") {
+TEST_CASE("A9: an id reused after a cancel is a new request; the old handler cannot affect it") {
     harness h;
     serial old_one = h.request("5");
     h.cancel("5");
@@ -316,14 +318,14 @@ TEST_CASE("A9: progress of the old handler does not reach the new request of the
     CHECK(h.tap == lines{progress_line("5", "1"), result_line("5")});
 }
 
-TEST_CASE("A10: the ids of the two directions never meet") {
+TEST_CASE("A10: the ids of the two directions are independent") {
     harness h;
     serial ours = h.call();
     std::string id = std::to_string(ours);
     serial theirs = h.request(id);
     h.take_tap();
 
-    SUBCASE("their cancel stops their request, not ours") {
+    SUBCASE("the peer's cancel stops its own request, not ours") {
         h.cancel(id);
         CHECK(!h.core.is_open(theirs));
         CHECK(h.core.waiting() == 1);
@@ -331,19 +333,19 @@ TEST_CASE("A10: the ids of the two directions never meet") {
         h.feed(result_line(id));
         CHECK(h.tap.empty());
     }
-    SUBCASE("our abandoning tells them about ours and leaves theirs running") {
+    SUBCASE("abandoning our request notifies the peer and does not affect its request") {
         h.abandon(ours);
         CHECK(h.tap == lines{cancel_line(id)});
         CHECK(h.core.is_open(theirs));
         h.finish(theirs);
     }
-    SUBCASE("their response resolves ours only") {
+    SUBCASE("the peer's response resolves only our request") {
         h.feed(result_line(id));
         CHECK(h.core.is_open(theirs));
         CHECK(h.core.waiting() == 0);
         h.finish(theirs);
     }
-    SUBCASE("a malformed request of theirs with that id does not end our call") {
+    SUBCASE("a malformed request of the peer with that id does not end our call") {
         h.finish(theirs);
         for (std::string rest :
              {R"(,"method":"work"})", R"(,"jsonrpc":"2.0","method":7})", R"(,"jsonrpc":"2.0","method":""})",
@@ -378,7 +380,7 @@ TEST_CASE("A11: nothing is ever written in reply to a notification") {
     }
 }
 
-TEST_CASE("A12: a ping is handed on although every place for a handler is taken") {
+TEST_CASE("A12: a ping is answered although the limit of handlers is reached") {
     harness h(role::server, limits_with([](limits& l) { l.max_in_flight = 2; }));
     serial one = h.request("1");
     serial two = h.request("2");

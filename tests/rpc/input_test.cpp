@@ -1,5 +1,5 @@
-// Group E: input that should not be there. One row per cell of the table, for both roles. E2 and the skipping of E3 are
-// the framer's (framer_test.cpp); E8, E11 and E12 are decided above the state machine.
+// Rules E: invalid input. One row per cell of the table, for both roles. framer_test.cpp tests E2 and the skipping of
+// E3; E8, E11 and E12 are implemented above the state machine.
 
 #include "harness.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 struct row {
     const char* what;
     std::string line;
-    const char* server;  // beginning of the one frame a server writes; "" for none
+    const char* server;  // beginning of the one frame that a server writes; "" for none
     const char* client;  // the same for a client
     bool too_large = false;
 };
@@ -67,7 +67,6 @@ std::vector<row> rows() {
         {"E7: an object for an id", request_line("{}"), anonymous_invalid, none},
         {"E9: an unknown notification", R"({"jsonrpc":"2.0","method":"no/such"})", none, none},
         {"E10: params is an array", request_line("7", "work", "[1]"), invalid_params_7, invalid_params_7},
-        {"E10: params is null", request_line("7", "work", "null"), invalid_params_7, invalid_params_7},
         {"E10: params is a string", request_line("7", "work", "\"x\""), invalid_params_7, invalid_params_7},
         {"E13: a result nobody asked for", result_line("7"), none, none},
         {"E13: an error nobody asked for", error_line("7", -32600, "x"), none, none},
@@ -89,14 +88,14 @@ void give(harness& h, const row& r) {
 
 }  // namespace
 
-TEST_CASE("E0 to E13: bad input gets the answer it is due, reaches no handler, and the next message is served") {
+TEST_CASE("E0 to E13: invalid input gets the specified answer, reaches no handler, and the next message is served") {
     for (role side : {role::server, role::client}) {
         for (const row& r : rows()) {
             CAPTURE(static_cast<int>(side));
             std::string what = r.what;
             CAPTURE(what);
             harness h(side);
-            serial waiter = h.call();  // its id is not 7: no row may touch it
+            serial waiter = h.call();  // its id is not 7: no row may affect it
             h.take_tap();
             give(h, r);
             CHECK(h.invocations() == 0);
@@ -121,7 +120,7 @@ TEST_CASE("E0 to E13: bad input gets the answer it is due, reaches no handler, a
 }
 
 TEST_CASE(
-    "E0 to E13, J6: ten thousand times the same leave nothing behind; anonymous errors and reports are rate limited") {
+    "E0 to E13, J6: ten thousand invalid inputs leak nothing; errors without an id and reports are rate limited") {
     for (role side : {role::server, role::client}) {
         for (const row& r : rows()) {
             CAPTURE(static_cast<int>(side));
@@ -143,7 +142,7 @@ TEST_CASE(
             CHECK(!h.core.closing());
             if (anonymous) {
                 CHECK(h.core.count().suppressed_errors == times - 10);
-                h.advance(1s);  // the next second has its own ten
+                h.advance(1s);  // ten errors per second
                 for (int i = 0; i < 20; ++i) give(h, r);
                 CHECK(h.written_frames == 20);
             }
@@ -152,7 +151,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("E0: two of ours cannot feed each other for ever") {
+TEST_CASE("E0: two peers do not answer each other's errors forever") {
     harness server;
     harness client(role::client);
     server.feed("not json");
@@ -201,7 +200,7 @@ TEST_CASE("E13: a client of the modern era ignores requests, with a diagnostic")
     CHECK(h.log.front() == "report request ignored, servers must not send requests: sampling/createMessage");
 }
 
-TEST_CASE("J6: reports that were left out are counted in the next one") {
+TEST_CASE("J6: suppressed reports are counted in the next one") {
     harness h;
     for (int i = 0; i < 15; ++i) h.feed("x");
     CHECK(h.reports == 10);
@@ -211,7 +210,7 @@ TEST_CASE("J6: reports that were left out are counted in the next one") {
     CHECK(h.log == lines{"report batch rejected (5 more before it)"});
 }
 
-TEST_CASE("J6: text of the peer in a report is cut and escaped") {
+TEST_CASE("J6: text of the peer in a report is truncated and escaped") {
     harness h(role::client);
     h.core.accept_requests(false);
     h.request("1", R"(\u001b[2J)" + std::string(100'000, 'x'));

@@ -1,4 +1,4 @@
-// The wire form of messages.
+// The encoding of messages.
 
 #include "harness.hpp"
 
@@ -31,10 +31,12 @@ std::string id_in(std::string_view beginning) {
 
 }  // namespace
 
-TEST_CASE("classify tells the kinds of messages apart") {
+TEST_CASE("classify distinguishes the kinds of messages") {
     CHECK(kind_of(R"({"jsonrpc":"2.0","id":1,"method":"a","params":{}})") == "request 1 a");
     CHECK(kind_of(R"({"method":"a","id":"","jsonrpc":"2.0"})") == "request \"\" a");
     CHECK(kind_of(R"({"jsonrpc":"2.0","id":0,"method":"a","params":[]})") == "request 0 a: params is not an object");
+    CHECK(kind_of(R"({"jsonrpc":"2.0","id":0,"method":"a","params":null})") == "request 0 a");  // Go's client
+    CHECK(kind_of(R"({"jsonrpc":"2.0","method":"a","params":null})") == "notification a");
     CHECK(kind_of(R"({"jsonrpc":"2.0","method":"a"})") == "notification a");
     CHECK(kind_of(R"({"jsonrpc":"2.0","id":1,"result":{}})") == "response 1");
     CHECK(kind_of(R"({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}})") == "response 1");
@@ -58,7 +60,7 @@ TEST_CASE("classify takes the last of two members with the same name") {
     CHECK(kind_of(R"({"jsonrpc":"2.0","id":1,"id":2,"method":"a","method":"b"})") == "request 2 b");
 }
 
-TEST_CASE("A3, A4: ids are compared with their type and written as they came") {
+TEST_CASE("A3, A4: ids are compared with their type and written unchanged") {
     auto id = [](std::string_view text) { return request_id::from(json::parse(text)); };
     CHECK(id("1") == request_id(1));
     CHECK(id("\"1\"") == request_id("1"));
@@ -90,12 +92,12 @@ TEST_CASE("messages are written without white space and without raw newlines") {
     write_result(out, request_id(0), "{}");
     CHECK(out == R"({"jsonrpc":"2.0","id":0,"result":{}})");
     out.clear();
-    const std::string_view pieces[] = {"[", {}, "]"};  // an empty one has no address
+    const std::string_view pieces[] = {"[", {}, "]"};  // an empty piece has no address
     write_result(out, request_id(0), pieces);
     CHECK(out == R"({"jsonrpc":"2.0","id":0,"result":[]})");
 }
 
-TEST_CASE("E3: the id of a text that breaks off is found at the top level and nowhere else") {
+TEST_CASE("E3: the id of a truncated text is found only at the top level") {
     CHECK(id_in(R"({"jsonrpc":"2.0","id":5,"method":"a","params":{"x":"yyy)") == "5");
     CHECK(id_in(R"({"id":"a\"},{b","params":{)") == R"("a\"},{b")");
     CHECK(id_in(R"(  { "id" : 7 , "x")") == "7");
@@ -106,7 +108,7 @@ TEST_CASE("E3: the id of a text that breaks off is found at the top level and no
     CHECK(id_in(R"(["id",5,{"id":7},)") == "none");
     CHECK(id_in(R"(["a","id",{"x":7},)") == "none");
     CHECK(id_in(R"([{"id":7},)") == "none");
-    CHECK(id_in(R"({"id":5)") == "none");  // it may go on: 51
+    CHECK(id_in(R"({"id":5)") == "none");  // more digits may follow: 51
     CHECK(id_in(R"({"id":"ab)") == "none");
     CHECK(id_in(R"({"id":)") == "none");
     CHECK(id_in(R"({"id")") == "none");
@@ -133,7 +135,7 @@ TEST_CASE("E3: a truncated message is recognized as a request or a response, als
     CHECK(!read_truncated(R"({"metho)").method);
 }
 
-TEST_CASE("E3: a truncated_message at any part of a message does no harm") {
+TEST_CASE("E3: a message truncated at any byte is read safely") {
     const std::string text =
         R"({"jsonrpc":"2.0","id":"a\\\"b","method":"x","params":{"a":[{"id":2},"\u0041"],"b":null}})";
     for (std::size_t n = 0; n <= text.size(); ++n) {
@@ -142,7 +144,7 @@ TEST_CASE("E3: a truncated_message at any part of a message does no harm") {
     }
 }
 
-TEST_CASE("J6: printable cuts and escapes") {
+TEST_CASE("J6: printable truncates and escapes") {
     CHECK(printable("") == "");
     CHECK(printable("plain text") == "plain text");
     CHECK(printable("a\nb\tc\x1b[0m\x7f") == R"(a\x0ab\x09c\x1b[0m\x7f)");
@@ -153,7 +155,7 @@ TEST_CASE("J6: printable cuts and escapes") {
                     "b\xc3") == R"(a\xffb\xc3)");
     CHECK(printable("abcdef", 3) == "abc…");
     CHECK(printable("abc", 3) == "abc");
-    CHECK(printable("aéé", 4) == "aé…");  // never half a character
+    CHECK(printable("aéé", 4) == "aé…");  // never splits a character
     CHECK(printable("aéé", 2) == "a…");
     CHECK(printable("🐢🐢", 5) == "🐢…");
     CHECK(printable(std::string(1000, '\0'), 10).size() == 4 * 10 + 3);

@@ -1,4 +1,4 @@
-// The queue of frames: what was begun is completed, what was not can be taken back.
+// The queue of frames: a started frame is completed, other frames can be withdrawn.
 
 #include "rpc/output_queue.hpp"
 #include "harness.hpp"
@@ -17,7 +17,7 @@ void add(output_queue& out, serial owner, std::string_view text, request_id id =
     out.end(about);
 }
 
-// Takes n bytes as the system would.
+// Accepts n bytes, like the system.
 std::string take(output_queue& out, std::size_t n) {
     std::string taken(out.pending().substr(0, n));
     out.on_written(taken.size());
@@ -55,7 +55,7 @@ TEST_CASE(
             wire += take(out, total);
             CHECK(wire == expected);
             CHECK(out.empty());
-            add(out, 9, "next");  // and it works afterwards
+            add(out, 9, "next");  // the queue still works
             CHECK(out.pending() == "next\n");
         }
     }
@@ -97,7 +97,7 @@ TEST_CASE("frames keep their numbers when others are withdrawn") {
     CHECK(out.oldest_unsent() == 4);
 }
 
-TEST_CASE("J1: what was written is given back, also while the queue is never empty") {
+TEST_CASE("J1: memory of written bytes is freed, also while the queue is never empty") {
     output_queue out;
     std::string expected;
     std::string wire;
@@ -115,7 +115,7 @@ TEST_CASE("J1: what was written is given back, also while the queue is never emp
     CHECK(heap_in_use() <= heap + 1024 * 1024);
 }
 
-TEST_CASE("J1: a buffer that was large once is not kept") {
+TEST_CASE("J1: a large buffer is not kept") {
     std::size_t before = heap_in_use();
     output_queue out;
     add(out, 1, std::string(10'000'000, 'x'));
@@ -138,7 +138,7 @@ TEST_CASE("random frames, writes and withdrawals agree with a list of strings") 
         output_queue out;
         std::string wire;
         std::string expected;
-        // Large frames now and then, so that compaction happens.
+        // Some large frames, so that the queue is compacted.
         for (int i = 0; i < 2000; ++i) {
             switch (below(4)) {
                 case 0:
@@ -189,7 +189,7 @@ TEST_CASE("random frames, writes and withdrawals agree with a list of strings") 
     }
 }
 
-TEST_CASE("J1: bytes of replies are counted apart from those of questions, whatever is written or taken back") {
+TEST_CASE("J1: bytes of replies are counted separately from those of requests, whatever is written or withdrawn") {
     for (std::size_t n = 0; n <= 24; ++n) {
         CAPTURE(n);
         output_queue out;

@@ -1,4 +1,4 @@
-// The map of requests: as std::map would have it, in the order of coming, without new memory for what comes and goes.
+// The map of requests behaves like std::map in insertion order, and reuses its memory.
 
 #include "rpc/recycling_map.hpp"
 #include "harness.hpp"
@@ -13,11 +13,11 @@ namespace {
 struct spread {
     std::size_t operator()(int n) const noexcept { return static_cast<std::size_t>(n); }
 };
-struct crowded {  // nearly everything falls into the same place
+struct crowded {  // nearly all keys collide
     std::size_t operator()(int n) const noexcept { return static_cast<std::size_t>(n % 3); }
 };
 
-/// The same random operations on both; after each, both are the same.
+/// Applies the same random operations to both maps and compares them after each one.
 template <class Hash>
 void compare(unsigned seed, unsigned keys) {
     recycling_map<int, std::string, Hash> map;
@@ -69,7 +69,7 @@ void compare(unsigned seed, unsigned keys) {
 
 }  // namespace
 
-TEST_CASE("a map of requests is as any other map, and keeps the order in which they came") {
+TEST_CASE("a map of requests behaves like std::map and keeps insertion order") {
     for (unsigned seed = 0; seed < 6; ++seed) {
         CAPTURE(seed);
         compare<spread>(seed, 20);

@@ -45,14 +45,16 @@ std::vector<std::pair<std::string, json::value>> remotes() {
     return out;
 }
 
-void run(const fs::path& file, const schema_options& options, score& into) {
+void run(const fs::path& file, const schema_options& options, score& into, const std::string& dialect) {
     const json::value groups = read(file);
     for (const json::value& group : groups.items()) {
         const std::string name = file.stem().string() + ": " + std::string(group["description"].as_string());
         schema ready;
         std::string refused;
+        json::value document = group["schema"];
+        if (!dialect.empty() && document.is_object() && !document.contains("$schema")) document.set("$schema", dialect);
         try {
-            ready = schema(group["schema"], options);
+            ready = schema(document, options);
         } catch (const schema_error& e) {
             refused = e.what();
         }
@@ -61,7 +63,7 @@ void run(const fs::path& file, const schema_options& options, score& into) {
             decode_error error;
             const bool expected = test["valid"].as_bool();
             const bool fits = refused.empty() && ready.accepts(test["data"]);
-            // The two ways of asking agree, and a refusal always has words.
+            // Both ways to validate agree, and every error has a text.
             const bool same =
                 !refused.empty() || (ready.check(test["data"], error) == fits && fits == error.text.empty());
             if (refused.empty() && same && fits == expected) {

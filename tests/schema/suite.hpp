@@ -22,7 +22,7 @@ keel::json::value read(const std::filesystem::path& file);
 /// The JSON files of a folder, by name.
 std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder);
 
-/// What the suite expects to find at http://localhost:1234/.
+/// The documents that the suite expects at http://localhost:1234/.
 std::vector<std::pair<std::string, keel::json::value>> remotes();
 
 struct score {
@@ -30,6 +30,8 @@ struct score {
     std::size_t all = 0;
     std::vector<std::string> failed;  // "file: group: test"
 };
-void run(const std::filesystem::path& file, const keel::schema_options& options, score& into);
+/// Runs the tests of a file. Schemas without "$schema" get this one, if it is not empty: the files of older drafts do not name it.
+void run(const std::filesystem::path& file, const keel::schema_options& options, score& into,
+         const std::string& dialect = {});
 
 }  // namespace suite

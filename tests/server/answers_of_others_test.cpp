@@ -1,4 +1,4 @@
-// A question belongs to the client that was asked.
+// Only the client that was asked can answer a question.
 
 #include "line_client.hpp"
 
@@ -47,7 +47,7 @@ TEST_CASE("ELI-12: only the client that was asked can answer, whatever id anothe
         json::value question = ada.receive();
         REQUIRE(question["method"] == json::value("elicitation/create"));
 
-        // Before she was asked anything, then in the place of her own answer.
+        // Before the client was asked anything, then instead of its own answer.
         eve.send(accept(question["id"], "Elsewhere"));
         CHECK(eve.ask(R"({"jsonrpc":"2.0","id":2,"method":"ping"})")["id"] == json::value(2));
         eve.start_call(1, "ask");

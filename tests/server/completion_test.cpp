@@ -90,7 +90,7 @@ TEST_CASE("arguments of prompts and variables of templates are completed on a wo
         answer = s.ask("completion/complete", ref_resource("file:///{+path}{?line}", "path", "a/"));
         CHECK(answer["result"]["completion"] == json::parse(R"({"values":["a/1","a/2"],"total":7,"hasMore":true})"));
         CHECK(ran_on != std::this_thread::get_id());
-        // Nobody has anything to propose for these.
+        // These have no completions.
         CHECK(json::to_string(s.ask("completion/complete", ref_prompt("free"))["result"]["completion"]["values"]) ==
               "[]");
         answer = s.ask("completion/complete", ref_resource("file:///{+path}{?line}", "line"));
@@ -139,7 +139,7 @@ TEST_CASE("COMP-02: at most 100 values are sent, with the total number") {
                 s.speak(version);
                 json::value c = s.ask("completion/complete", ref_prompt("language"))["result"]["completion"];
                 REQUIRE(c["values"].size() == std::min<std::size_t>(count, 100));
-                if (count > 0) CHECK(c["values"].at(0) == json::value("0"));  // best first
+                if (count > 0) CHECK(c["values"].at(0) == json::value("0"));  // the best match first
                 bool cut = count > 100;
                 CHECK(c["hasMore"].if_bool() == (cut ? std::optional(true) : std::nullopt));
                 if (total == 9000) CHECK(c["total"] == json::value(9000));

@@ -1,4 +1,4 @@
-// Methods, notifications and extensions that are not of the protocol.
+// Methods, notifications and extensions that are not part of the protocol.
 
 #include "feature_server.hpp"
 #include "line_client.hpp"
@@ -9,7 +9,7 @@ namespace keel::test {
 
 namespace {
 
-/// A server of methods, and a client of either era.
+/// A server with custom methods, and a client of either era.
 class workshop {
 public:
     explicit workshop(server_options options = {})
@@ -33,7 +33,7 @@ public:
     void notify(std::string_view method, std::string_view params = "") {
         client_->send(notification_line(method, params));
     }
-    /// Everything before this has been read.
+    /// When it returns, the server has read all earlier messages.
     void settle() { ask("tools/list"); }
     bool logged(std::string_view part) {
         std::lock_guard lock(mutex_);

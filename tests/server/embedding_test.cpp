@@ -70,7 +70,7 @@ TEST_CASE("F6: server::stop is refused inside a handler; request_stop is allowed
     c.start_call(2, "stop");
     CHECK(told.get_future().get().find("in a handler") != std::string::npos);
     s.wait();
-    CHECK(c.receive()["error"]["code"] == json::value(-32603));  // cut off by the stop, and told so
+    CHECK(c.receive()["error"]["code"] == json::value(-32603));  // the stop ended the call with an error
     CHECK(c.receive().is_null());
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("G4: a server destroyed while calls run ends them and leaves nothing b
                 cut = true;
             }
             if (cut) {
-                co_await ctx.sleep(1ms);  // cleaning up may wait
+                co_await ctx.sleep(1ms);  // cleanup may wait
                 cleaned.set_value("cleaned");
             }
             co_return "unheard";

@@ -1,6 +1,6 @@
 #pragma once
 
-// A server with resources, prompts and tools, and a client that asks one thing after the other, in any revision.
+// A server with resources, prompts and tools, and a client of any revision that sends one request at a time.
 
 #include "support/harness.hpp"
 
@@ -27,7 +27,7 @@ public:
                                 std::move(about), detail::make_resource_handler(std::move(f), quick), options}),
                             replace);
     }
-    /// With nothing but a URI and a name.
+    /// With only a URI and a name.
     template <class F>
     void add_resource(std::string uri, F f, resource_options options = {}) {
         keel::resource about;
@@ -65,13 +65,13 @@ public:
         add_prompt(std::move(about), std::move(f), std::move(options));
     }
 
-    /// Opens the connection as a client of this version does.
+    /// Opens the connection like a client of this version.
     void speak(std::string_view version) {
         version_ = version;
         if (is_modern(version)) start();
         else start(version);
     }
-    /// Sends a request and waits for its answer. `members` are those of its params, as JSON.
+    /// Sends a request and waits for its answer. `members` are the members of its params, as JSON.
     json::value ask(std::string_view method, std::string_view members = "") {
         std::string id = std::to_string(++last_id_);
         if (is_modern(version_)) send(modern_line(id, method, members));
@@ -82,13 +82,13 @@ public:
     json::value read(std::string_view uri) {
         return ask("resources/read", R"("uri":)" + json::to_string(json::value(uri)));
     }
-    /// What a request got, in short: "-32602 uri: expected string", or "" for a result.
+    /// The outcome of a request: "-32602 uri: expected string", or "" for a result.
     static std::string error_of(const json::value& message) {
         const json::value* e = message.find("error");
         return e ? std::to_string((*e)["code"].as_int()) + " " + std::string((*e)["message"].as_string()) : "";
     }
 
-    /// A list, page by page, with something done after each page.
+    /// Reads a list page by page and calls a function after each page.
     struct listed {
         std::vector<std::string> names;  // or URIs
         std::vector<std::size_t> page_sizes;
@@ -130,7 +130,7 @@ inline server_settings with_page_size(std::size_t n) {
     return with_options([n](server_options& o) { o.page_size = n; });
 }
 
-/// What a registration is refused with; "" when it is not.
+/// The error of a registration; "" if it succeeds.
 template <class F>
 std::string refusal_of(F add) {
     try {

@@ -1,4 +1,4 @@
-// What a server tells of itself: server::health.
+// server::health.
 
 #include "feature_server.hpp"
 #include "line_client.hpp"
@@ -78,7 +78,7 @@ TEST_CASE("percentiles match the recorded durations") {
     CHECK(read.slowest == 1000ms);
 
     duration_histogram odd;
-    odd.add(-5ns, false);       // a clock that went back
+    odd.add(-5ns, false);       // the clock moved backwards
     odd.add(24h * 365, false);  // beyond the last bucket
     CHECK(odd.read().p50 == 0ns);
     CHECK(odd.read().p99 == 24h * 365);
@@ -103,7 +103,7 @@ TEST_CASE("requests and protocol errors are counted by method; tool-level errors
     CHECK(s.of("").errors == 2);
     CHECK(s.of("initialize").count == 1);
     server_health h = s.core->health();
-    CHECK(h.methods.size() == 5);  // only what was asked for
+    CHECK(h.methods.size() == 5);  // only methods that were called
     CHECK(h.requests == 11);
     CHECK(h.in_flight == 0);
 }
@@ -150,7 +150,7 @@ TEST_CASE("B3: a cancelled request is counted once, at its cancel, however long 
     s.open(late);
     CHECK(s.of("tools/call").count == 1);
     CHECK(s.core->health().in_flight == 0);
-    CHECK(s.core->health().dropped_late == 1);  // known although nothing has come in since
+    CHECK(s.core->health().dropped_late == 1);  // counted although no message has arrived since
 }
 
 TEST_CASE("B1: a request that is cancelled before it starts is counted too") {
@@ -183,7 +183,7 @@ TEST_CASE("F4: the abandoned handlers of a connection are counted when it ends")
         else s.wire->fail_read(ECONNRESET);
         s.loop->run();
         CHECK(s.of("tools/call").count == 2);
-        CHECK(s.of("tools/call").errors == (orderly ? 2 : 0));  // "server shutting down", or nobody there to tell
+        CHECK(s.of("tools/call").errors == (orderly ? 2 : 0));  // "server shutting down", or no client is left
         CHECK(s.of("tools/call").slowest == 2s);
         s.advance(10s);
         CHECK(s.core->health().abandoned == 1);

@@ -14,7 +14,7 @@ server_settings every_minute() {
     return s;
 }
 
-/// The id of the ping that was sent, as JSON; "" when none was.
+/// The id of the ping that was sent, as JSON; "" if none was sent.
 std::string pinged(server_under_test& s) {
     std::string id;
     for (const std::string& line : s.seen.take()) {
@@ -33,7 +33,7 @@ TEST_CASE("LIFE-14: an idle client is pinged, and closed if it does not answer")
         s.start(version);
         s.advance(59s);
         CHECK(pinged(s).empty());
-        // The handshake was a sign of life in the first minute.
+        // The handshake counts as activity in the first minute.
         s.advance(1s);
         CHECK(pinged(s).empty());
         s.advance(60s);

@@ -1,4 +1,4 @@
-// What a server starts with and what it leaves: server::on_start, server::on_stop, context::state.
+// server::on_start, server::on_stop and context::state.
 
 #include "feature_server.hpp"
 #include "line_client.hpp"
@@ -147,7 +147,7 @@ TEST_CASE("each start after a stop runs the hooks again") {
     for (int round = 1; round <= 3; ++round) {
         std::string path = fresh_socket_path();
         s.start(endpoint::unix_socket(path));
-        s.start(endpoint::tcp("127.0.0.1:0"));  // a second endpoint is not a second start
+        s.start(endpoint::tcp("127.0.0.1:0"));  // a second endpoint does not run on_start again
         CHECK(started == round);
         {
             line_client c(path);
@@ -209,7 +209,7 @@ TEST_CASE("the stop hook runs after the last handler") {
             co_await ctx.sleep(1h);
         } catch (const cancelled&) {
         }
-        co_await ctx.sleep(1ms);  // cleaning up may wait
+        co_await ctx.sleep(1ms);  // cleanup may wait
         --running;
         co_return "unheard";
     });
@@ -343,7 +343,7 @@ TEST_CASE("G4: a server destroyed while the caller's loop still serves stops whe
         });
         on.until([&] { return s.health().in_flight > 0; });
     }
-    CHECK(log == lines{"database opened"});  // its loop has not had its turn
+    CHECK(log == lines{"database opened"});  // its loop has not run yet
     on.until([&] { return log.size() >= 4; });
     on.poll();
     CHECK(log == lines{"database opened", "database in use", "stopped", "database closed"});

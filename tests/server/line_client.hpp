@@ -1,6 +1,7 @@
 #pragma once
 
-// A blocking client for tests: one line out, one line in, over a Unix socket. What it gets must fit the official schemas.
+// A blocking client for tests: sends and receives lines over a Unix socket. Received messages must match the official
+// schemas.
 
 #include "support/message_check.hpp"
 
@@ -41,7 +42,7 @@ public:
         REQUIRE(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
     }
 
-    /// The next message; null when the server has closed.
+    /// The next message; null if the server has closed the connection.
     keel::json::value receive() {
         std::string line;
         char c = 0;

@@ -1,4 +1,4 @@
-// Code around every request: server::use.
+// Middleware: server::use.
 
 #include "feature_server.hpp"
 
@@ -25,10 +25,10 @@ task<std::string> greet_slowly(context& ctx, greeting g) {
     co_return "hello " + g.name;
 }
 
-/// Tools of each kind, and whatever else can be asked for.
-class house : public feature_server {
+/// Tools of each kind, resources and prompts.
+class greeting_server : public feature_server {
 public:
-    explicit house(server_settings how = {}) : feature_server(std::move(how)) {
+    explicit greeting_server(server_settings how = {}) : feature_server(std::move(how)) {
         tool("quick", [](greeting g) { return "hello " + g.name; }, {.quick = true});
         tool("worker", [](greeting g) { return "hello " + g.name; });
         tool("coroutine", [](context& ctx, greeting g) { return greet_slowly(ctx, std::move(g)); });
@@ -44,7 +44,7 @@ public:
         core->methods.put(own);
     }
     void use(middleware m) { core->around.push_back(std::move(m)); }
-    /// The text of what a tool answers, whatever it has to wait for.
+    /// The text of a tool's answer; runs the loop until it has arrived.
     std::string greet(std::string_view version, std::string_view id, std::string_view tool_name,
                       std::string_view arguments = R"({"name":"Ada"})") {
         send(is_modern(version) ? modern_call_line(id, tool_name, arguments) : call_line(id, tool_name, arguments));
@@ -61,7 +61,7 @@ constexpr const char* each_tool[] = {"quick", "worker", "coroutine"};
 TEST_CASE("a middleware sees the request and its result, whatever kind of handler serves it, in every revision") {
     for (std::string_view version : all_versions) {
         CAPTURE(version);
-        house s;
+        greeting_server s;
         lines seen;
         s.use([&](request_call& call, next_handler next) -> task<json::value> {
             std::string line = call.method + " " + std::string(call.params["name"].if_string().value_or("-"));
@@ -85,7 +85,7 @@ TEST_CASE("a middleware sees the request and its result, whatever kind of handle
 TEST_CASE("a middleware changes what comes in and what goes out") {
     for (std::string_view version : {all_versions.front(), all_versions.back()}) {
         CAPTURE(version);
-        house s;
+        greeting_server s;
         s.use([](request_call& call, next_handler next) -> task<json::value> {
             call.params.set("arguments", json::object({{"name", "Grace"}}));
             json::value result = co_await next(call);
@@ -99,10 +99,10 @@ TEST_CASE("a middleware changes what comes in and what goes out") {
             CHECK(s.greet(version, id, each) == "hello Grace");
             const json::value meta = s.seen.answer_message(id)["result"]["_meta"];
             CHECK(meta["com.example/seen"] == json::value(true));
-            // VER-18: that, too, is still in it.
+            // VER-18: it also still contains this.
             CHECK(meta.contains("io.modelcontextprotocol/serverInfo") == is_modern(version));
         }
-        // The tool itself is chosen by what the middleware has left in the parameters.
+        // The tool is selected by the parameters that the middleware passes on.
         s.core->around.push_back([](request_call& call, next_handler next) -> task<json::value> {
             call.params.set("name", "quick");
             co_return co_await next(call);
@@ -112,7 +112,7 @@ TEST_CASE("a middleware changes what comes in and what goes out") {
 }
 
 TEST_CASE("middleware is nested in the order of registration") {
-    house s;
+    greeting_server s;
     lines order;
     for (const char* name : {"a", "b", "c"}) {
         s.use([&order, name = std::string(name)](request_call& call, next_handler next) -> task<json::value> {
@@ -122,7 +122,7 @@ TEST_CASE("middleware is nested in the order of registration") {
             co_return result;
         });
     }
-    s.use(pass_on);  // need not be a coroutine itself
+    s.use(pass_on);  // need not be a coroutine
     s.speak("2026-07-28");
     CHECK(s.greet("2026-07-28", "1", "quick") == "hello Ada");
     CHECK(order == lines{"a in", "b in", "c in", "c out", "b out", "a out"});
@@ -131,7 +131,7 @@ TEST_CASE("middleware is nested in the order of registration") {
 TEST_CASE("a middleware answers by itself, or refuses with an error of its own") {
     for (std::string_view version : {all_versions.front(), all_versions.back()}) {
         CAPTURE(version);
-        house s;
+        greeting_server s;
         std::size_t ran = 0;
         s.tool("counted", [&ran] {
             ++ran;
@@ -157,7 +157,7 @@ TEST_CASE("a middleware answers by itself, or refuses with an error of its own")
 }
 
 TEST_CASE("an unexpected exception of a middleware is an internal error, and its text is only logged") {
-    house s;
+    greeting_server s;
     int which = 0;
     s.use([&](request_call& call, next_handler next) -> task<json::value> {
         switch (which) {
@@ -187,7 +187,7 @@ TEST_CASE("an unexpected exception of a middleware is an internal error, and its
 TEST_CASE("a middleware sees the error that the client would get, and can replace it") {
     for (std::string_view version : {all_versions.front(), all_versions.back()}) {
         CAPTURE(version);
-        house s;
+        greeting_server s;
         lines seen;
         s.use([&](request_call& call, next_handler next) -> task<json::value> {
             json::value result;
@@ -211,14 +211,14 @@ TEST_CASE("a middleware sees the error that the client would get, and can replac
         CHECK(s.answer("2").starts_with(as_result ? "failed: " : "error -32602"));
         CHECK(s.error_of(s.ask("no/such/method")) == "1404 nothing of the kind");
         CHECK(seen.back() == "-32601 method not found: no/such/method");
-        // BASE-14: the code is the revision's own, also for what was not found before any handler ran.
+        // BASE-14: the code is the one of the revision, also for errors before any handler ran.
         CHECK(s.error_of(s.read("demo:nothing")).starts_with(is_modern(version) ? "-32602" : "-32002"));
         CHECK(seen.back().starts_with(is_modern(version) ? "-32602" : "-32002"));
     }
 }
 
 TEST_CASE("BASE-14: an error code that the revision does not define is replaced after the middleware too") {
-    house s;
+    greeting_server s;
     s.use([](request_call&, next_handler) -> task<json::value> { throw resource_not_found("demo:gone"); });
     s.speak("2026-07-28");
     CHECK(s.error_of(s.read("demo:one")) == "-32602 resource not found");
@@ -227,7 +227,7 @@ TEST_CASE("BASE-14: an error code that the revision does not define is replaced 
 TEST_CASE("every request except initialize passes the middleware, also those without a handler") {
     for (std::string_view version : {all_versions.front(), all_versions[3], all_versions.back()}) {
         CAPTURE(version);
-        house s;
+        greeting_server s;
         lines seen;
         s.use([&](request_call& call, next_handler next) -> task<json::value> {
             seen.push_back(call.method);
@@ -259,7 +259,7 @@ TEST_CASE("every request except initialize passes the middleware, also those wit
 TEST_CASE("B6: a call that is cancelled while a middleware waits is not answered, and the wait throws") {
     for (bool before : {true, false}) {
         CAPTURE(before);
-        house s;
+        greeting_server s;
         lines seen;
         s.use([&](request_call& call, next_handler next) -> task<json::value> {
             head_count::presence here(s.handlers);
@@ -286,7 +286,7 @@ TEST_CASE("B6: a call that is cancelled while a middleware waits is not answered
 }
 
 TEST_CASE("B3: a cancelled call is not answered even if a middleware returns a result") {
-    house s;
+    greeting_server s;
     s.use([&](request_call& call, next_handler next) -> task<json::value> {
         try {
             co_return co_await next(call);
@@ -304,7 +304,7 @@ TEST_CASE("B3: a cancelled call is not answered even if a middleware returns a r
 TEST_CASE("B1: a queued call behind a middleware is cancelled without running") {
     server_settings how;
     how.workers = 1;
-    house s(how);
+    greeting_server s(how);
     thread_gate held;
     std::atomic<int> ran{0};
     s.tool("hold", [&] {
@@ -332,7 +332,7 @@ TEST_CASE("C5 G2: the connection ends while a middleware and its handler run") {
         for (const char* each : {"coroutine", "sleeping middleware"}) {
             CAPTURE(orderly);
             CAPTURE(each);
-            house s;
+            greeting_server s;
             s.use([&](request_call& call, next_handler next) -> task<json::value> {
                 head_count::presence here(s.handlers);
                 if (each != std::string_view("coroutine")) co_await call.ctx.sleep(1h);
@@ -354,7 +354,7 @@ TEST_CASE("C5 G2: the connection ends while a middleware and its handler run") {
 }
 
 TEST_CASE("F4: a middleware that does not stop is abandoned, and may end later") {
-    house s;
+    greeting_server s;
     gate late;
     s.use([&](request_call& call, next_handler next) -> task<json::value> {
         try {
@@ -374,7 +374,7 @@ TEST_CASE("F4: a middleware that does not stop is abandoned, and may end later")
 }
 
 TEST_CASE("SUB-01: a listen goes through the middleware, and ends through it") {
-    house s;
+    greeting_server s;
     lines seen;
     s.use([&](request_call& call, next_handler next) -> task<json::value> {
         seen.push_back("open " + call.method);
@@ -395,7 +395,7 @@ TEST_CASE("SUB-01: a listen goes through the middleware, and ends through it") {
 }
 
 TEST_CASE("MRTR-01: a middleware sees the questions of a call, and its result in the next round") {
-    house s;
+    greeting_server s;
     lines seen;
     s.tool("ask", [](context& ctx) -> task<std::string> {
         auto sure = co_await ctx.elicit<consent>("sure", "Are you sure?");
@@ -404,7 +404,7 @@ TEST_CASE("MRTR-01: a middleware sees the questions of a call, and its result in
     s.use([&](request_call& call, next_handler next) -> task<json::value> {
         json::value result = co_await next(call);
         seen.emplace_back(result["resultType"].as_string());
-        co_await call.ctx.yield();  // what ended was the handler, not this
+        co_await call.ctx.yield();  // the handler has ended, not this middleware
         seen.emplace_back("after");
         co_return result;
     });
@@ -423,7 +423,7 @@ TEST_CASE("MRTR-01: a middleware sees the questions of a call, and its result in
 }
 
 TEST_CASE("many requests pass a middleware concurrently, each with its own state") {
-    house s;
+    greeting_server s;
     s.use([](request_call& call, next_handler next) -> task<json::value> {
         co_await call.ctx.sleep(10ms);
         json::value result = co_await next(call);

@@ -1,4 +1,4 @@
-// Rules about what is offered and how it is refused, in each revision that has them.
+// Rules about which features are offered and how they are refused, in each revision that has them.
 
 #include "feature_server.hpp"
 #include "protocol/meta_keys.hpp"
@@ -10,7 +10,7 @@ namespace {
 using namespace keel::test;
 namespace json = keel::json;
 
-/// The keys of every _meta in a message, wherever it stands.
+/// The keys of every _meta in a message, at any depth.
 void meta_keys_of(const json::value& v, std::set<std::string>& keys) {
     if (v.is_array()) {
         for (const json::value& each : v.items()) meta_keys_of(each, keys);
@@ -80,7 +80,7 @@ TEST_CASE(
             CAPTURE(name);
             CHECK(refusal_of([&] { put(s, name); }).find("name: ") != std::string::npos);
         }
-        CHECK(!refusal_of([&] { put(s, "A"); }).empty());  // there is one
+        CHECK(!refusal_of([&] { put(s, "A"); }).empty());  // that name exists already
         s.speak(version);
         CHECK(s.list_all("tools/list", "tools", "name").names == good);
         for (const std::string& name : good) CHECK(text_in(s.ask("tools/call", R"("name":")" + name + '"')) == name);

@@ -31,7 +31,7 @@ keel::resource named(std::string uri) {
     return r;
 }
 
-/// The four lists: what they are called with.
+/// The four lists and their methods.
 struct list_of {
     std::string_view method, key, member;
 };
@@ -118,7 +118,8 @@ TEST_CASE("PAG-03: paging 10000 resources while others are added and removed ret
         std::set<std::string> removed;
         std::size_t page = 0;
         auto all = s.list_all("resources/list", "resources", "uri", [&] {
-            // Gone: some that were shown (also the last one), some that were not; new ones come; one is replaced.
+            // Removes some entries that were listed (also the last one) and some that were not, adds new ones, replaces
+            // one.
             ++page;
             for (std::size_t i : {page * 3, page * 700 - 1, page * 700 + 5, 9999 - page}) {
                 std::string uri = numbered("r:", i % 10000);
@@ -228,21 +229,21 @@ TEST_CASE("the list of a template may change between pages, and the template may
         for (const std::string& uri : there) page.resources.push_back(named(uri));
         return page;
     };
-    SUBCASE("entries go before the place, at the place, and after it") {
+    SUBCASE("entries are removed before, at and after the cursor") {
         feature_server s(with_page_size(5));
         s.add_template("b:{x}", [] { return "x"; }, options);
         s.speak("2026-07-28");
         int page = 0;
         auto all = s.list_all("resources/list", "resources", "uri", [&] {
             if (++page == 1) std::erase(there, "b:00000");
-            else if (page == 2) std::erase(there, "b:00009");  // the last one that was shown
+            else if (page == 2) std::erase(there, "b:00009");  // the last one that was listed
             else std::erase(there, "b:00018");
         });
         CHECK(all.names.size() == 19);
         CHECK(std::is_sorted(all.names.begin(), all.names.end()));
         CHECK(all.names.back() == "b:00019");
     }
-    SUBCASE("entries come before the place") {
+    SUBCASE("entries are added before the cursor") {
         feature_server s(with_page_size(5));
         s.add_template("b:{x}", [] { return "x"; }, options);
         s.speak("2026-07-28");
@@ -251,7 +252,7 @@ TEST_CASE("the list of a template may change between pages, and the template may
         CHECK(all.names.size() == 20);
         CHECK(std::is_sorted(all.names.begin(), all.names.end()));
     }
-    SUBCASE("the template goes: the list goes on with the next one") {
+    SUBCASE("the template is removed: the list continues with the next one") {
         feature_server s(with_page_size(5));
         s.add_template("b:{x}", [] { return "x"; }, options);
         keel::template_options other;
@@ -279,12 +280,12 @@ TEST_CASE("cursors round-trip, and other texts are rejected") {
         std::string text = write_cursor(method::resources_list, at);
         CHECK(text.size() < 6000);
         CHECK(read_cursor(method::resources_list, text) == at);
-        // Only resources have templates behind them.
+        // Only the list of resources also includes templates.
         CHECK_FALSE(read_cursor(method::tools_list, write_cursor(method::tools_list, at)));
     }
     at.inner = std::string(4097, 'x');
     CHECK_FALSE(read_cursor(method::resources_list, write_cursor(method::resources_list, at)));
-    // Every cursor with one bit changed, and every part of one, is unknown.
+    // Every cursor with one changed bit, and every part of a cursor, is invalid.
     at.inner = "inner";
     std::string bytes = *keel::base64url_decode(write_cursor(method::resources_list, at));
     for (std::size_t i = 0; i < bytes.size() * 8; ++i) {

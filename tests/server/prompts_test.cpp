@@ -123,7 +123,7 @@ TEST_CASE("every signature of a prompt function produces messages") {
         CHECK(whole["result"]["description"] == json::value("Described"));
         CHECK(whole["result"]["_meta"].contains("com.example/x"));
         CHECK(whole["result"].contains("resultType") == is_modern(version));
-        CHECK(text(s.ask("prompts/get", R"("name":"quick")")) == "quick");  // no arguments at all
+        CHECK(text(s.ask("prompts/get", R"("name":"quick")")) == "quick");  // without arguments
     }
 }
 

@@ -365,7 +365,7 @@ TEST_CASE("an exception of a list function is an internal error whose text is on
         what = 1;
         CHECK(s.error_of(s.ask("resources/list")) == "-32603 internal error");
         CHECK(s.logged("resource \"no scheme\": uri: invalid URI"));
-        what = 2;  // gives nothing and always says that there is more: the thread is given back, the client may go on
+        what = 2;  // always an empty page with a cursor: the worker is released, the client may continue
         CHECK(s.ask("resources/list")["result"].contains("nextCursor"));
         what = 3;
         CHECK(s.error_of(s.ask("resources/list")) == "-32603 internal error");

@@ -1,4 +1,4 @@
-// What the embedding program may do at awkward moments.
+// What the embedding program may do in edge cases.
 
 #include "line_client.hpp"
 #include "support/real_loops.hpp"
@@ -87,7 +87,7 @@ TEST_CASE("a log function can call server::health") {
     std::string refused;
     s.serve(loop, std::move(second), [&](const keel::connection_end& e) { refused = e.cause; });
     CHECK(asked.get_future().get() == 1);
-    CHECK(refused == "refused: too many connections (limits::max_connections)");
+    CHECK(refused == "refused: too many connections (server_options::max_connections)");
     s.request_stop();
     on.until([&] { return s.health().connections == 0; });
 }
@@ -104,7 +104,7 @@ TEST_CASE("F11: an exception of the callback for a closed connection is containe
 
 namespace {
 
-/// A wire that cannot be started, as when descriptors run out.
+/// A connection that fails to start, for example without free descriptors.
 class broken_wire final : public keel::connection {
 public:
     void start(listener&) override { throw std::runtime_error("no more descriptors"); }
@@ -156,9 +156,9 @@ TEST_CASE("J4: cancelled calls in the worker queue free their arguments, and the
     });
     s.start(keel::endpoint::unix_socket(path));
     bool refused = false;
-    // Each client leaves its calls behind; sooner or later the queue is full and says so.
+    // Each client disconnects with running calls; eventually the queue is full and calls are refused.
     for (int round = 0; round < 20 && !refused; ++round) {
-        while (s.health().connections > 0) std::this_thread::yield();  // the one before has been given up
+        while (s.health().connections > 0) std::this_thread::yield();  // the previous connection has ended
         line_client c(path);
         c.open_session();
         for (int i = 1; i <= 4; ++i) c.start_call(i, "block");
@@ -187,8 +187,7 @@ TEST_CASE("an infinite sleep ends when it is cancelled, not before") {
     c.open_session();
     c.start_call(1, "forever");
     asleep.wait();
-    CHECK(c.ask(R"({"jsonrpc":"2.0","id":2,"method":"ping"})")["id"] ==
-          json::value(2));  // and no answer to 1 before it
+    CHECK(c.ask(R"({"jsonrpc":"2.0","id":2,"method":"ping"})")["id"] == json::value(2));  // no answer to 1 before it
     s.stop();
     CHECK(c.receive()["error"]["message"] == json::value("server shutting down"));
 }

@@ -22,7 +22,7 @@ keel::task<std::string> ask_with_a_clock(keel::context& ctx) {
     co_return std::to_string(answer["roots"].size());
 }
 
-/// A tool that throws whatever code it is told to.
+/// A tool that throws the error code in its argument.
 struct error_code_args {
     int code = 0;
 };
@@ -61,7 +61,7 @@ TEST_CASE("BASE-03: no two requests of the server have the same id") {
     }
 }
 
-TEST_CASE("BASE-13, BASE-14: error codes that a revision does not define are not sent, whoever throws them") {
+TEST_CASE("BASE-13, BASE-14: error codes that a revision does not define are not sent, even if user code throws them") {
     feature_server s;
     throw_code(s);
     s.speak("2026-07-28");
@@ -150,7 +150,7 @@ TEST_CASE("META-02: reserved members of _meta may have any value") {
             if (is_modern(version)) s.send(modern_line("1", "tools/call", R"("name":"log")", more));
             else s.send(request_line("1", "tools/call", R"({"name":"log","_meta":{)" + more + "}}"));
             CHECK(s.answer("1") == "done");
-            // Older clients say in another way what they want to hear.
+            // Older clients select the log level with logging/setLevel.
             CHECK(s.seen.with_method("notifications/message").size() == (is_modern(version) ? 0 : 1));
         }
     }

@@ -1,5 +1,5 @@
-// Schemas of tools, in the revisions that say what a server does with them. How the validator reads each keyword is tested in
-// tests/schema; here it is that a call is held to it, and that a tool with a bad schema is not offered.
+// Schemas of tools, in the revisions with rules for them. tests/schema tests the validator; these tests check that
+// calls are validated and that a tool with an invalid schema is rejected.
 
 #include "feature_server.hpp"
 #include "support/descriptors.hpp"
@@ -31,7 +31,7 @@ std::string refusal(feature_server& s, std::string_view schema) {
     return refusal_of([&] { put(s, "refused", json::parse(schema)); });
 }
 
-/// What a call says: "fits", or why its arguments do not.
+/// The outcome of a call: "fits", or why its arguments are invalid.
 std::string call(feature_server& s, std::string_view tool, std::string_view arguments) {
     json::value answer =
         s.ask("tools/call", R"("name":")" + std::string(tool) + R"(","arguments":)" + std::string(arguments));
@@ -47,7 +47,7 @@ std::string nested(int depth) {
     return text + std::string(static_cast<std::size_t>(depth), '}');
 }
 
-/// Somebody who would hear it if a schema were fetched.
+/// A listener that would notice if a schema were fetched.
 class web_server {
 public:
     web_server() : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
@@ -78,7 +78,7 @@ TEST_CASE("SCH-01: arguments are validated with JSON Schema 2020-12, also if the
     for (std::string_view version : with_2020_12) {
         CAPTURE(version);
         feature_server s;
-        // "prefixItems" and "dependentRequired" say nothing in older drafts.
+        // Older drafts ignore "prefixItems" and "dependentRequired".
         const json::value schema = json::parse(
             R"({"type":"object","properties":{"list":{"prefixItems":[{"type":"string"}]}},"dependentRequired":{"a":["b"]}})");
         json::value declared = schema;
@@ -96,6 +96,28 @@ TEST_CASE("SCH-01: arguments are validated with JSON Schema 2020-12, also if the
     }
 }
 
+TEST_CASE("SCH-02: arguments are validated in the dialect that the input schema names") {
+    // An array of "items" is invalid in 2020-12, and "dependencies" is for draft-07 only.
+    const std::string rest =
+        R"(,"type":"object","properties":{"list":{"items":[{"$ref":"#/definitions/s"}],"additionalItems":false}},)"
+        R"("definitions":{"s":{"type":"string"}},"dependencies":{"a":["b"]}})";
+    for (std::string_view version : with_2020_12) {
+        CAPTURE(version);
+        feature_server s;
+        put(s, "draft-07", json::parse(R"({"$schema":"http://json-schema.org/draft-07/schema#")" + rest));
+        put(s, "2019-09", json::parse(R"({"$schema":"https://json-schema.org/draft/2019-09/schema")" + rest));
+        s.speak(version);
+        for (const char* tool : {"draft-07", "2019-09"}) {
+            CAPTURE(tool);
+            CHECK(call(s, tool, R"({"list":["x"]})") == "fits");
+            CHECK(call(s, tool, R"({"list":[1]})").find("list[0]: expected string") != std::string::npos);
+            CHECK(call(s, tool, R"({"list":["x",1]})").find("list[1]: not allowed") != std::string::npos);
+        }
+        CHECK(call(s, "draft-07", R"({"a":1})").find("b: required because of") != std::string::npos);
+        CHECK(call(s, "2019-09", R"({"a":1})") == "fits");
+    }
+}
+
 TEST_CASE(
     "SCH-02: a tool with an unsupported dialect or an invalid schema is refused with its name, the others are "
     "registered") {
@@ -103,8 +125,8 @@ TEST_CASE(
         CAPTURE(version);
         feature_server s;
         put(s, "good", json::parse(R"({"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object"})"));
-        CHECK(refusal(s, R"({"$schema":"http://json-schema.org/draft-07/schema#","type":"object"})")
-                  .find("unsupported dialect \"http://json-schema.org/draft-07/schema#\"") != std::string::npos);
+        CHECK(refusal(s, R"({"$schema":"http://json-schema.org/draft-04/schema#","type":"object"})")
+                  .find("unsupported dialect \"http://json-schema.org/draft-04/schema#\"") != std::string::npos);
         CHECK(refusal(s, R"({"type":"object","properties":{"a":{"type":"text"}}})").find("/properties/a/type") !=
               std::string::npos);
         s.speak(version);
@@ -136,7 +158,7 @@ TEST_CASE("SCH-03, SCH-06: remote schemas are not fetched, and a tool that refer
 
 TEST_CASE("SCH-07: a call whose validation would take too long is refused, and the next one is served") {
     feature_server s;
-    // Each level tries both halves of the next: 2^40 ways.
+    // Each level tries both halves of the next one: 2^40 combinations.
     std::string explosion = R"({"type":"object","properties":{"x":{"$ref":"#/$defs/n0"}},"$defs":{)";
     for (int i = 0; i != 40; ++i) {
         const std::string next = R"({"$ref":"#/$defs/n)" + std::to_string(i + 1) + "\"}";

@@ -1,4 +1,4 @@
-// A server on standard input and output whose handlers print, seen by a client of each revision.
+// A server on standard input and output whose handlers print, tested with a client of each revision.
 
 #include "feature_server.hpp"
 #include "support/descriptors.hpp"
@@ -23,7 +23,7 @@ std::string print_everywhere() {
     return "two\nlines";
 }
 
-/// The process of the server, from its three descriptors on.
+/// Runs the server process with its three standard descriptors.
 int serve_on(const one_way& in, const one_way& out, const one_way& err) {
     ::dup2(in.to.get(), 0);
     ::dup2(out.from.get(), 1);
@@ -59,7 +59,7 @@ TEST_CASE("STD-01, STD-02: whatever handlers print, standard output contains onl
         for (std::string line; std::getline(said, line);) check.sent(line);
         write_all(in.from.get(), client_lines(version));
 
-        // The input stays open until everything is answered: its end cancels what is running.
+        // The input stays open until everything is answered: its end cancels running calls.
         std::size_t answers = is_modern(version) ? 2 : 3;
         std::string text;
         for (std::string line; answers > 0;) {
@@ -69,7 +69,7 @@ TEST_CASE("STD-01, STD-02: whatever handlers print, standard output contains onl
                 line += c;
                 continue;
             }
-            json::value message = json::parse(line);  // throws at anything that is no message
+            json::value message = json::parse(line);  // throws if it is not a message
             check.received(message);
             if (message["id"] == json::value(1)) text = message["result"]["content"].at(0)["text"].as_string();
             line.clear();

@@ -1,4 +1,4 @@
-// Topics by themselves: several loops, several publishers, and the load that must not cost memory.
+// Topics alone: several loops, several publishers, and load that must not use more memory.
 
 #include "server/topics.hpp"
 #include "async/epoll_loop.hpp"
@@ -31,7 +31,7 @@ constexpr bool sanitized = __has_feature(address_sanitizer) || __has_feature(thr
 constexpr bool sanitized = false;
 #endif
 
-/// Counts what it hears. Used on its loop, read when that has ended.
+/// Counts its notifications. Used on its loop; read after that has ended.
 class counter final : public topic_listener {
 public:
     void on_updated(const std::string& uri) override {
@@ -51,7 +51,7 @@ std::size_t resident_bytes() {
     return resident * static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// A thread with a loop.
+/// A thread that runs a loop.
 class running_loop {
 public:
     running_loop() : thread_([this] { loop->run(); }) {}
@@ -107,7 +107,7 @@ TEST_CASE("I12: publishing marks a topic once per loop, however often it is publ
     CHECK(a->heard == 2);
     CHECK(b->heard == 1);
     for (int i = 0; i < 100'000; ++i) all.publish("demo:x");
-    CHECK(first->ready() == 0);  // it waits for its time, and needs nobody to wake it
+    CHECK(first->ready() == 0);  // it is delayed, and needs no wakeup
     first->advance(50ms);
     CHECK(a->heard == 3);
     first->advance(1s);
@@ -141,7 +141,7 @@ TEST_CASE("an ended loop is removed by the next publish") {
     board->add("demo:x", 1, who);
     board->add("demo:y", 1, who);
     SUBCASE("ended") { loop->end(); }
-    SUBCASE("gone") { loop.reset(); }
+    SUBCASE("destroyed") { loop.reset(); }
     all.publish("demo:x");
     CHECK(all.size() == 0);
     CHECK(who->heard == 0);
@@ -194,7 +194,7 @@ TEST_CASE("several threads publish while subscribers are added and removed on se
                 stayed.push_back(who);
             });
         }
-        // Kept until the loops have ended: a board lives for as long as somebody has it.
+        // Kept until the loops have ended.
         std::vector<std::shared_ptr<topic_board>> boards;
         for (auto& each : loops) {
             each->on_loop([&] {
@@ -225,7 +225,7 @@ TEST_CASE("several threads publish while subscribers are added and removed on se
         for (std::thread& each : threads) each.join();
         over = true;
         churn.join();
-        // What is published last is heard.
+        // The last change is always delivered.
         for (auto& each : stayed) each->heard = 0;
         all.publish("demo:x");
         for (std::size_t i = 0; i < loops.size(); ++i) {
@@ -268,7 +268,7 @@ TEST_CASE("I12: memory stays constant with a thousand listeners, a million chang
     std::vector<std::size_t> before;
     for (auto& each : wires) before.push_back(each->bytes_taken());
 
-    // The first changes fill what is bounded: after them nothing may grow.
+    // The first changes fill the bounded buffers: afterwards memory must not grow.
     auto step = [&] {
         core->topics.publish("demo:hot");
         loop->advance(options.limits.notification_interval);
@@ -293,7 +293,7 @@ TEST_CASE("I12: memory stays constant with a thousand listeners, a million chang
     if (!sanitized) CHECK(resident_bytes() < memory + 4 * 1024 * 1024);
     CHECK(most_ready <= 1);
 
-    // Everyone who reads was told, no more often than the time that passed allows.
+    // Every reader was notified, at most once per interval.
     const std::string frame =
         R"({"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"demo:hot",)"
         R"("_meta":{"io.modelcontextprotocol/subscriptionId":1}}})"
@@ -303,7 +303,7 @@ TEST_CASE("I12: memory stays constant with a thousand listeners, a million chang
         CHECK(told >= 201);
         CHECK(told <= 200 + rounds + 2);
     }
-    // The one who did not read: what was queued for it, and then once what it has missed.
+    // The client that did not read gets its queued notifications, and then one for the changes it has missed.
     never_reads.resume();
     loop->run();
     std::size_t queued = never_reads.output().size();

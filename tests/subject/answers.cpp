@@ -1,4 +1,4 @@
-// Calls that answer without waiting for anybody.
+// Calls that answer immediately.
 
 #include "subject.hpp"
 
@@ -67,7 +67,7 @@ request_facts who(context& ctx) {
     return f;
 }
 
-// Its arguments are mirrored into headers of 2026-07-28.
+// Its arguments are mirrored in headers of 2026-07-28.
 tool_description mirrored() {
     tool_description about;
     about.name = "mirrored";

@@ -54,7 +54,7 @@ bool record::with_context(std::function<void(context&)> work) {
         std::lock_guard lock(mutex_);
         if (!context_) return false;
         saved = context_;
-        // Under the lock the call cannot leave, so its loop is there.
+        // The call cannot end while the lock is held, so its loop exists.
         if (home_ && home_->post([work, ctx = *saved]() mutable { work(ctx); })) return true;
     }
     work(*saved);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The calls that a test watches and steers, by the keys it gave them.
+// The calls that a test observes and controls, by their keys.
 
 #include "flag.hpp"
 
@@ -16,16 +16,16 @@
 
 namespace keel::subject {
 
-/// One call. Made when its key is first named, by the call or by whoever waits for it.
+/// One call. Created when its key is first used, by the call or by a tool that waits for it.
 class record {
 public:
-    // What has happened.
+    // What has happened to it.
     flag begun;
     flag cancelled;
-    flag cleaned_up;  // after a cancellation, and only then
-    flag finished;    // the handler has left, in whatever way
+    flag cleaned_up;  // only after a cancellation
+    flag finished;    // the handler has ended in any way
 
-    // What it may do.
+    // What it is allowed to do.
     flag go;
     flag clean_up;
 
@@ -33,10 +33,10 @@ public:
     std::string value() const;
     void set_reason(std::string r);
     std::string reason() const;
-    /// "begun" and so on; null for another word.
+    /// "begun" and so on; null if the name is unknown.
     flag* find(const std::string& what);
 
-    /// While this lives, the call is running.
+    /// The call is running while this object exists.
     class presence {
     public:
         presence(record& r, const context& ctx, keel::loop* home);
@@ -48,8 +48,8 @@ public:
         record& record_;
     };
 
-    /// Runs `work` on the loop of the call while the call is there; at once, on this thread, when it has ended. False when it
-    /// has not begun yet.
+    /// Runs `work` on the loop of the call while the call exists; immediately, on this thread, if it has ended. Returns
+    /// false if it has not begun yet.
     bool with_context(std::function<void(context&)> work);
     /// The number of the next message that the call sends.
     std::size_t next_number();
@@ -57,9 +57,9 @@ public:
     std::size_t runs() const;
 
 private:
-    mutable std::mutex mutex_;  // the call's loop meets the loops and threads of those who steer it
+    mutable std::mutex mutex_;  // shared by the call's loop and the threads that control it
     std::optional<context> context_;
-    keel::loop* home_ = nullptr;  // while the call is there and is a coroutine
+    keel::loop* home_ = nullptr;  // set while the call is a running coroutine
     std::string value_;
     std::string reason_;
     std::size_t sent_ = 0;
@@ -70,13 +70,13 @@ class board {
 public:
     std::shared_ptr<record> at(const std::string& key);
     void forget(const std::string& key);
-    /// At the end. The records keep the contexts of their calls, and a context keeps what handlers that were abandoned may
-    /// still need, which is this board.
+    /// Must be called at the end: the records keep the contexts of their calls, and a context keeps what abandoned
+    /// handlers may still need, including this board.
     void forget_all();
     std::size_t size() const;
 
 private:
-    mutable std::mutex mutex_;  // requests of all loops and workers
+    mutable std::mutex mutex_;  // shared by all loops and worker threads
     std::map<std::string, std::shared_ptr<record>> records_;
 };
 

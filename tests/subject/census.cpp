@@ -1,4 +1,4 @@
-// What the server holds at this moment.
+// The resources that the server holds now.
 
 #include "board.hpp"
 #include "subject.hpp"

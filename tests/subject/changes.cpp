@@ -1,4 +1,4 @@
-// What changes while serving.
+// Tools that change what the server offers.
 
 #include "subject.hpp"
 

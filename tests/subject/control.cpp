@@ -1,4 +1,4 @@
-// What a test steers parked calls with, from other calls.
+// Tools with which a test controls parked calls.
 
 #include "board.hpp"
 #include "subject.hpp"
@@ -84,7 +84,7 @@ void say(record& r, context& ctx, const emit_args& what) {
     }
 }
 
-// Answers when the call has handed its messages over.
+// Answers after the call has sent its messages.
 task<std::uint64_t> emit(context& ctx, emit_args in) {
     std::shared_ptr<record> r = ctx.state<board>().at(in.key);
     auto said = std::make_shared<flag>();
@@ -97,7 +97,7 @@ task<std::uint64_t> emit(context& ctx, emit_args in) {
     co_return r->sent();
 }
 
-// Answers when the call has let go of its stream.
+// Answers after the call has released its stream.
 task<std::string> let_go(context& ctx, let_go_args in) {
     std::shared_ptr<record> r = ctx.state<board>().at(in.key);
     auto done = std::make_shared<flag>();

@@ -8,7 +8,7 @@ void flag::raise() {
     std::lock_guard lock(mutex_);
     raised_ = true;
     changed_.notify_all();
-    // Under the lock: nobody who stands in the list can have ended, so their loops are there.
+    // While the lock is held, no waiter in the list can end, so their loops exist.
     for (const auto& w : waiting_) w->home.post([w] { w->woken.set(); });
     waiting_.clear();
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Something that happens once, seen by coroutines of any loop and by worker threads. keel::event is for one loop; the
-// requests of different clients may live on different ones.
+// A one-time event that coroutines of any loop and worker threads can wait for. keel::event is for one loop only; the
+// requests of different clients may run on different loops.
 
 #include <keel/async.hpp>
 
@@ -14,7 +14,7 @@ namespace keel::subject {
 
 class flag {
 public:
-    /// From any thread. Once is as good as twice.
+    /// Idempotent. Safe to call from any thread.
     void raise();
     bool raised() const;
     /// Cancellation: the wait throws.
@@ -24,12 +24,12 @@ public:
 
 private:
     struct waiter {
-        keel::loop& home;  // outlives the coroutine that waits, and so this entry in the list
+        keel::loop& home;  // outlives the waiting coroutine, and therefore this entry
         event woken;
     };
     void forget(const std::shared_ptr<waiter>& w);
 
-    // Whoever raises meets whoever waits: other loops, worker threads.
+    // shared by the threads that raise and wait: loops and worker threads
     mutable std::mutex mutex_;
     mutable std::condition_variable changed_;
     std::vector<std::shared_ptr<waiter>> waiting_;

@@ -1,4 +1,5 @@
-// The server that tests drive over real sockets. Each of its calls waits, speaks, asks or fails when the test says so.
+// The server that drivers control over real sockets. Each of its calls waits, sends messages, asks or fails when the
+// test says so.
 
 #include "board.hpp"
 #include "settings.hpp"
@@ -27,7 +28,7 @@ int main(int argc, char** argv) {
     keel::subject::add_census(server);
     int status = settings.address.empty() ? keel::main(server, argc, argv) : keel::subject::serve(server, settings);
     board->forget_all();
-    // What an abandoned handler holds is held for good (F4). A search for leaks would find that, and nothing new.
+    // The objects of an abandoned handler are never freed (F4), so a leak check would always report them.
     if (server.health().abandoned > 0) {
         std::fflush(nullptr);
         std::_Exit(status);

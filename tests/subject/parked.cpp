@@ -1,10 +1,11 @@
-// Calls that wait until another call lets them go on.
+// Calls that wait until another call releases them.
 
 #include "board.hpp"
 #include "subject.hpp"
 
 #include <keel/server.hpp>
 
+#include <fstream>
 #include <string>
 
 namespace keel::subject {
@@ -13,9 +14,11 @@ struct park_args {
     std::string key;
     bool slow_cleanup = false;
     bool stubborn = false;
+    std::string note;
 };
 KEEL_DESCRIBE(park_args, key, (slow_cleanup, "After a cancellation, wait for clean_up", keel::defaulted),
-              (stubborn, "After a cancellation, wait for release all the same", keel::defaulted))
+              (stubborn, "After a cancellation, wait for release all the same", keel::defaulted),
+              (note, "After a cancellation, create this file when it has cleaned up", keel::defaulted))
 
 struct block_args {
     std::string key;
@@ -60,11 +63,15 @@ task<std::string> park(context& ctx, park_args in) {
         co_await r->go.wait();
         co_return r->value();
     }
+    if (!in.note.empty()) {
+        co_await ctx.yield();  // cleanup may wait
+        std::ofstream(in.note) << "cleaned up\n";
+    }
     r->cleaned_up.raise();
     throw cancelled();
 }
 
-// On a worker thread, which it keeps.
+// Blocks a worker thread.
 std::string block(context& ctx, block_args in) {
     std::shared_ptr<record> r = ctx.state<board>().at(in.key);
     record::presence running(*r, ctx, nullptr);
@@ -87,7 +94,7 @@ task<std::string> put(context& ctx, question what) {
     co_return answer ? answer->word : answer.action == elicit_action::decline ? "declined" : "cancelled";
 }
 
-// Asks the client in the middle of the call. What came of it can be read in the status too, for a client that never sees
+// Sends a request to the client during the call. The outcome is also part of the status, for a client that does not get
 // the answer.
 task<tool_result> ask(context& ctx, ask_args in) {
     std::shared_ptr<record> r = ctx.state<board>().at(in.key);

@@ -24,7 +24,7 @@ setter time(Member find) {
     return [find](settings& s, const std::string& text) { find(s) = std::chrono::milliseconds(std::stol(text)); };
 }
 
-/// "Authorization: Bearer NAME" is who says so; nobody else comes in.
+/// "Authorization: Bearer NAME" identifies NAME; other requests are refused.
 std::optional<std::string> bearer(const http_request& r) {
     std::optional<std::string_view> said = r.header("Authorization");
     constexpr std::string_view scheme = "Bearer ";
@@ -95,7 +95,7 @@ settings read_settings(const std::vector<std::string_view>& arguments) {
 }
 
 int serve(server& s, const settings& with) {
-    // Before there are threads: each of them would be asked otherwise.
+    // Block the signals before threads are started, because threads inherit the mask.
     sigset_t ends;
     sigemptyset(&ends);
     sigaddset(&ends, SIGTERM);

@@ -1,15 +1,16 @@
 #pragma once
 
-// A server whose every step a test decides: calls wait until they are released by other calls, and tell what happened to them.
+// A server whose calls the test controls step by step: calls wait until other calls release them, and report what
+// happened.
 
 #include <keel/server.hpp>
 
 namespace keel::subject {
 
 void add_parked(server& s);   // park, block, ask: calls that wait
-void add_control(server& s);  // release, emit, let_go, status, wait_status, clean_up, forget: what steers them
+void add_control(server& s);  // release, emit, let_go, status, wait_status, clean_up, forget: control them
 void add_answers(server& s);  // echo, speak, log, big, fail, who, mirrored: calls that answer at once
-void add_changes(server& s);  // touch, add_tool, remove_tool, and the things that change
+void add_changes(server& s);  // touch, add_tool, remove_tool, and the objects that they change
 void add_census(server& s);
 
 }  // namespace keel::subject

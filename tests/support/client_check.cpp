@@ -13,7 +13,7 @@ constexpr const char* modern = "2026-07-28";
 constexpr const char* revisions[] = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", modern};
 constexpr std::string_view version_key = "io.modelcontextprotocol/protocolVersion";
 
-std::mutex official_mutex;  // what is compiled is shared by all checks of the process, and tests have threads
+std::mutex official_mutex;  // compiled schemas are shared by all checks of the process, and tests have threads
 
 const schema& compiled(const std::string& revision, const std::string& name) {
     std::lock_guard lock(official_mutex);
@@ -33,7 +33,7 @@ bool is_revision(std::string_view name) {
     return false;
 }
 
-/// "tools/call" → "CallToolRequest"; nothing when the revision has no such method.
+/// "tools/call" → "CallToolRequest"; nothing if the revision does not have the method.
 std::optional<std::string> definition_of(const std::string& revision, std::string_view method) {
     if (!official::available()) return std::nullopt;
     std::lock_guard lock(official_mutex);
@@ -86,7 +86,7 @@ void client_check::heard(std::string_view line) {
 
 void client_check::note_heard(const json::value& m) {
     if (!m.contains("id")) {
-        // A question that was taken back is not answered (CAN-04).
+        // A cancelled request must not be answered (CAN-04).
         if (m["method"].if_string() == "notifications/cancelled")
             questions_.erase(json::to_string(m["params"]["requestId"]));
         return;
@@ -110,7 +110,7 @@ void client_check::note_heard(const json::value& m) {
 
 void client_check::wrote(const json::value& m) {
     if (m.is_array() && in_force() == "2025-03-26") {
-        must_fit("2025-03-26", "JSONRPCBatchResponse", m);  // nothing but answers (BASE-09)
+        must_fit("2025-03-26", "JSONRPCBatchResponse", m);  // only responses (BASE-09)
         for (const json::value& each : m.items()) check_answer(each);
         return;
     }
@@ -123,7 +123,7 @@ void client_check::wrote(const json::value& m) {
 void client_check::check_request(const json::value& m) {
     std::string id = json::to_string(m["id"]);
     std::string_view method = m["method"].if_string().value_or("");
-    // The schemas do not say so: with an id of null it is a notification with a member too many.
+    // The schemas accept an id of null, as a notification with an additional member.
     if (!m["id"].is_string() && !m["id"].if_int()) complain(m, "an id that is neither text nor integer (BASE-02)");
     if (!used_.insert(id).second) complain(m, "an id that was used before (BASE-03, BASE-04)");
     open_.emplace(id, method);
@@ -151,7 +151,7 @@ void client_check::check_request(const json::value& m) {
     } else if (is_foreign(revision, method)) {
         complain(m, "no request of " + revision + " (LIFE-04)");
     } else if (revision == modern) {
-        must_fit(modern, "RequestParams", m["params"]);  // of a method of one's own, too (VER-07)
+        must_fit(modern, "RequestParams", m["params"]);  // of custom methods too (VER-07)
     }
 }
 

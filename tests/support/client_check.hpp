@@ -1,11 +1,11 @@
 #pragma once
 
-// Whether every message that a client sends is one the official schema of the revision in force allows, and whether it keeps the
-// rules that can be seen from outside in every conversation: ids are used once, answers are for questions that were asked and once
-// for each, only its own open requests are cancelled, nothing but ping comes before the handshake is done.
+// Checks that every message of a client matches the official schema of the revision in use, and the rules that are
+// visible in every conversation: ids are used once, each request of the server is answered at most once, only the
+// client's own open requests are cancelled, and only ping is sent before the handshake is complete.
 //
-// It listens to both directions of one connection. Methods that are in no schema are a test's own: only their envelope is looked
-// at.
+// It reads both directions of one connection. Methods that are in no schema are custom methods of a test: only their
+// envelope is checked.
 
 #include <keel/json.hpp>
 
@@ -21,10 +21,10 @@ class client_check {
 public:
     /// A line from the client.
     void wrote(const json::value& line);
-    /// A line for the client, before it reads it. Whatever it is.
+    /// A line for the client, before the client reads it. It may be invalid.
     void heard(std::string_view line);
 
-    /// What was wrong so far: the reason and the message.
+    /// The errors so far: the reason and the message.
     const std::vector<std::string>& problems() const noexcept { return problems_; }
 
 private:
@@ -34,16 +34,16 @@ private:
     void check_notification(const json::value& m);
     void check_answer(const json::value& m);
     void must_fit(const std::string& revision, const std::string& name, const json::value& m);
-    /// The method exists in another revision only.
+    /// Whether the method exists only in another revision.
     bool is_foreign(const std::string& revision, std::string_view method) const;
     void complain(const json::value& m, const std::string& why);
 
-    std::string offered_;  // in an initialize that is not answered
-    std::string session_;  // the older revision that was agreed on
+    std::string offered_;  // the version in an initialize request that is not answered yet
+    std::string session_;  // the negotiated older revision
     bool confirmed_ = false;
     std::set<std::string> used_;                    // ids, as JSON
-    std::map<std::string, std::string> open_;       // own requests without an answer: id, method
-    std::map<std::string, std::string> questions_;  // of the server's, without an answer: id, method
+    std::map<std::string, std::string> open_;       // requests of the client without an answer: id, method
+    std::map<std::string, std::string> questions_;  // requests of the server without an answer: id, method
     std::vector<std::string> problems_;
 };
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// A client between scripted connections and a loop that the test runs: the test is the server. When a test ends, the client
-// is closed and the census must be what it was: no call waits, no timer, no step, no object is left. Every message that the client
-// has written must be one the official schema of the revision spoken allows (client_check.hpp).
+// A client over scripted connections and a loop that the test runs: the test plays the server. At the end of a test the
+// client is closed, and nothing may be left: no waiting call, timer, posted work or object. Every message of the client
+// must match the official schema of the revision in use (client_check.hpp).
 
 #include "client/client_session.hpp"
 #include "client/engine.hpp"
@@ -31,7 +31,7 @@ namespace keel::test {
 
 using namespace std::chrono_literals;
 
-/// Makes a scripted connection each time somebody connects.
+/// Creates a scripted connection for each connection attempt.
 class script_connector final : public client_side::connector {
 public:
     explicit script_connector(std::shared_ptr<manual_loop> l) : loop_(std::move(l)) {}
@@ -48,10 +48,10 @@ public:
 
     std::vector<std::shared_ptr<script>> wires;
     std::function<void(script&)> on_connect;
-    std::string refusal;  // not empty: nobody is there
+    std::string refusal;  // not empty: connecting fails with this text
     std::string exit_description;
     client_side::link_settings settings;     // of the last connection
-    client_side::link_user* user = nullptr;  // of the last connection: for what only a link over HTTP has to say
+    client_side::link_user* user = nullptr;  // of the last connection: for events that only a link over HTTP has
 
 private:
     class wire_link final : public client_side::link {
@@ -73,7 +73,7 @@ private:
     std::shared_ptr<manual_loop> loop_;
 };
 
-/// What came of a task: "" while it runs, then JSON or "kind: message".
+/// The outcome of a task: "" while it runs, then JSON or "kind: message".
 struct outcome_of_task {
     explicit outcome_of_task(loop& l) : line(l) {}
     detail::activity line;
@@ -142,7 +142,7 @@ public:
             return (r.is_error ? "failed " : "") + text;
         });
     }
-    /// The caller gives up.
+    /// Cancels the call.
     void abandon(outcome_of_task& o) {
         loop->post([&o] { o.line.stop(); });
         loop->run();
@@ -152,7 +152,7 @@ public:
     // ---- the server: the test ----
 
     script& wire() { return *connector->wires.back(); }
-    /// The next message that the client has written, null when there is none.
+    /// The next message of the client; null if there is none.
     json::value next() {
         collect();
         if (written_.empty()) return {};
@@ -160,7 +160,7 @@ public:
         written_.pop_front();
         return first;
     }
-    /// The next message must be a request of that method; gives it back.
+    /// The next message must be a request with this method; returns it.
     json::value expect(std::string_view method) {
         json::value m = next();
         INFO("message: " << json::to_string(m));
@@ -203,7 +203,7 @@ public:
         if (!params.is_null()) m.set("params", std::move(params));
         send(m);
     }
-    /// A request of the server's.
+    /// Sends a request of the server.
     void ask(json::value id, std::string_view method, json::value params = {}) {
         json::value m;
         m.set("jsonrpc", "2.0");
@@ -218,7 +218,7 @@ public:
             R"({"tools":{"listChanged":true},"prompts":{"listChanged":true},"logging":{},"completions":{},
                                "resources":{"subscribe":true,"listChanged":true}})");
     }
-    /// Connects to a server that speaks this revision; everything up to the end of the opening is taken from the wire.
+    /// Connects to a server of this revision, and plays the messages of the handshake.
     outcome_of_task& connect(std::string_view version = "2026-07-28", json::value capabilities = everything()) {
         outcome_of_task& o = run(client->connect());
         play_opening(version, std::move(capabilities));
@@ -250,7 +250,7 @@ public:
         spoke(version);
     }
 
-    /// Closes, and checks that nothing is left.
+    /// Closes the client, and checks that nothing is left.
     void finish() {
         if (!client) return;
         outcome_of_task& closed = run(client->close());

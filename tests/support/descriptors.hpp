@@ -55,7 +55,7 @@ inline void write_all(int fd, std::string_view bytes) {
     }
 }
 
-/// Everything until end-of-file, or until a terminal is hung up.
+/// Reads until end-of-file or the hangup of a terminal.
 inline std::string read_all(int fd) {
     std::string all;
     char room[4096];
@@ -63,7 +63,7 @@ inline std::string read_all(int fd) {
     return all;
 }
 
-/// Exactly `count` bytes, or what came before the end.
+/// Reads exactly `count` bytes, or fewer at end-of-file.
 inline std::string read_exactly(int fd, std::size_t count) {
     std::string all(count, '\0');
     std::size_t have = 0;
@@ -76,7 +76,7 @@ inline std::string read_exactly(int fd, std::size_t count) {
     return all;
 }
 
-/// Hears everything a connection says.
+/// Records all callbacks of a connection.
 class recorder final : public connection::listener {
 public:
     std::string input;
@@ -108,7 +108,7 @@ public:
     ~recorder() = default;
 };
 
-/// A forked copy of the test that runs `body` and exits with what it returns. No doctest checks inside.
+/// A forked copy of the test that runs `body` and exits with its return value. doctest checks must not be used inside.
 class forked_process {
 public:
     explicit forked_process(const std::function<int()>& body) : id_(fork_with_empty_buffers()) {
@@ -129,7 +129,7 @@ public:
     pid_t id() const noexcept { return id_; }
 
 private:
-    // What the test has printed so far must not come out a second time, in the child.
+    // Otherwise the child would print the buffered output of the test again.
     static pid_t fork_with_empty_buffers() {
         std::fflush(nullptr);
         return ::fork();
@@ -137,7 +137,7 @@ private:
     pid_t id_;
 };
 
-/// A folder that is gone at the end of the test.
+/// A folder that is removed at the end of the test.
 class scratch_folder {
 public:
     scratch_folder() {

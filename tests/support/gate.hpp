@@ -1,6 +1,6 @@
 #pragma once
 
-// Where handlers stop until the test lets them go on. No gate knows the time.
+// Points at which handlers wait until the test releases them. Gates do not use time.
 
 #include <keel/async.hpp>
 
@@ -10,16 +10,16 @@
 
 namespace keel::test {
 
-/// For coroutines: `co_await g.pass();`. Everything on the loop of the test.
+/// For coroutines: `co_await g.pass();`. Must be used on the loop of the test only.
 class gate {
 public:
-    /// Cancellation: the wait throws, the arrival stays counted.
+    /// Cancellation: the wait throws; the arrival stays counted.
     task<void> pass() {
         ++arrived_;
         co_await event_;
         ++passed_;
     }
-    /// Wakes whoever waits, at once; later arrivals pass. Call it in a step of the loop.
+    /// Wakes all waiters at once; later arrivals pass. Must be called in a turn of the loop.
     void open() { event_.set(); }
 
     std::size_t arrived() const noexcept { return arrived_; }
@@ -45,7 +45,7 @@ public:
         open_ = true;
         changed_.notify_all();
     }
-    /// Waits until that many have come, in all.
+    /// Waits until this many arrivals were counted in total.
     void wait_arrived(std::size_t n) {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [&] { return arrived_ >= n; });
@@ -62,7 +62,7 @@ private:
     bool open_ = false;
 };
 
-/// How many of something are alive: put a `presence` into a handler to have it counted, on whatever thread it ends.
+/// Counts live objects: a handler that contains a `presence` is counted, on any thread.
 class head_count {
 public:
     class presence {
@@ -92,7 +92,7 @@ public:
         std::lock_guard lock(mutex_);
         return came_;
     }
-    /// Waits until nobody is here any more.
+    /// Waits until the count is zero.
     void wait_empty() {
         std::unique_lock lock(mutex_);
         changed_.wait(lock, [this] { return here_ == 0; });

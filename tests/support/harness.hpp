@@ -1,8 +1,8 @@
 #pragma once
 
-// A server session, or a bare rpc::peer, between a scripted connection and a loop that the test runs. When a test ends,
-// the harness ends the connection and checks the ledger (see tap.hpp) and the census: no request, no handler, no timer,
-// no step of the loop, no object is left.
+// A server session, or a bare rpc::peer, over a scripted connection and a loop that the test runs. At the end of a test
+// the harness closes the connection, checks the recorded messages (see tap.hpp), and checks that nothing is left: no
+// request, handler, timer, posted work or object.
 
 #include "rpc/connection_io.hpp"
 #include "server/server_session.hpp"
@@ -28,12 +28,12 @@ namespace keel::test {
 
 using namespace std::chrono_literals;
 
-/// Seed 0 keeps the order of the steps.
+/// Seed 0 keeps the order of posted work.
 inline std::shared_ptr<manual_loop> make_loop(std::uint64_t seed) {
     return seed == 0 ? std::make_shared<manual_loop>() : std::make_shared<manual_loop>(seed);
 }
 
-/// Runs steps, and waits for other threads to post more, until `ready` says so.
+/// Runs the loop, and waits for other threads to post work, until `ready()` is true.
 template <class Ready>
 void run_until(manual_loop& loop, Ready ready) {
     for (loop.run(); !ready(); loop.run()) loop.wait_for_work();
@@ -42,12 +42,12 @@ void run_until(manual_loop& loop, Ready ready) {
 struct server_settings {
     limits bounds = {};
     unsigned workers = 2;
-    std::uint64_t seed = 0;  // of the shuffle of the loop's steps; 0: in their order
+    std::uint64_t seed = 0;  // of the shuffled order of posted work; 0: in order
     std::string instructions = {};
-    bool quiet = false;  // for runs of a million: no tap, no ledger
+    bool quiet = false;  // for millions of messages: no tap, no checks
     std::function<void(server_options&)> configure = {};
     std::string principal = {};
-    std::function<void(server_options&)> adjust = {};  // whatever else a test wants to set
+    std::function<void(server_options&)> adjust = {};  // sets other options
 };
 
 class server_under_test {
@@ -106,7 +106,7 @@ public:
 
     // ---- the client ----
 
-    /// Opens the connection; with a version also the handshake of the older revisions, which the tap then forgets.
+    /// Opens the connection; with a version also the handshake of the older revisions, which the tap does not keep.
     void start() { session->start(loop, wire->open(), settings.bounds); }
     void start(std::string_view version) {
         start();
@@ -121,12 +121,12 @@ public:
                             R"({"protocolVersion":")" + std::string(version) + R"(","capabilities":)" +
                                 std::string(capabilities) + R"(,"clientInfo":{"name":"tester","version":"0"}})");
     }
-    /// One line, and whatever follows from it.
+    /// Sends one line and runs the loop.
     void send(std::string line) {
         later(std::move(line));
         loop->run();
     }
-    /// One line that is read when the loop gets to it.
+    /// Sends one line that is read when the loop runs next.
     void later(std::string line) { later_bytes(std::move(line) + "\n"); }
     void later_bytes(std::string bytes) {
         if (!settings.quiet) seen.note_input(bytes);
@@ -142,9 +142,9 @@ public:
         loop->run();
     }
 
-    // ---- the rest of the world ----
+    // ---- loop and clock ----
 
-    /// `what` as a step of the loop, and whatever follows from it.
+    /// Runs `what` in a turn of the loop, then runs the loop.
     template <class F>
     void on_loop(F what) {
         loop->post(std::move(what));
@@ -161,7 +161,7 @@ public:
     void until(Ready ready) {
         run_until(*loop, std::move(ready));
     }
-    /// Every job that the workers have now ends, and is forgotten by them. They must not be waiting at a gate.
+    /// Waits until the worker threads have finished their current jobs. The jobs must not be waiting at a gate.
     void settle_workers() {
         auto pool = core ? core->started_workers() : nullptr;
         if (!pool) return;
@@ -185,8 +185,8 @@ public:
         return false;
     }
 
-    /// Ends the connection as a client does that goes away in order, and checks that nothing is left. Handlers must be
-    /// able to end by then.
+    /// Ends the connection like a client that disconnects gracefully, and checks that nothing is left. All handlers
+    /// must be able to end by then.
     void finish() {
         if (!core) return;
         if (wire->started()) {
@@ -238,13 +238,13 @@ public:
     const std::shared_ptr<rpc::flight_budget> budget;
     std::shared_ptr<rpc::peer> peer;
 
-    // What happened, in one list: "notification x", "report …", "closed …", and what asks and tests add.
+    // Events in one list: "notification x", "report …", "closed …", and entries that tests add.
     lines events;
     std::size_t closings = 0;
     std::size_t abandoned = 0;
     std::string cause;
 
-    /// The handlers of requests, by method. Without one: "{}" at once.
+    /// Request handlers by method. The default handler returns "{}" at once.
     std::map<std::string, std::function<task<std::string>(std::shared_ptr<rpc::request>)>, std::less<>> on;
     std::function<void(std::string_view method, const json::value* params)> hear;
     std::function<void()> on_end;
@@ -276,7 +276,7 @@ public:
         on_loop([&g] { g.open(); });
     }
 
-    // ---- requests of ours ----
+    // ---- our requests ----
 
     struct asked {
         explicit asked(keel::loop& l) : line(l) {}
@@ -286,7 +286,7 @@ public:
             outcome;  // "" while it waits; JSON of the result, or "kind: message" / "code message" / "cancelled"
         std::size_t settled = 0;
     };
-    /// Asks in a step of its own. The object is kept until the end of the test.
+    /// Sends a request in its own turn. The object is kept until the end of the test.
     asked& ask(std::string method, json::value params = {}, rpc::peer::call_options_with_progress options = {}) {
         asks_.push_back(std::make_unique<asked>(*loop));
         asked& a = *asks_.back();
@@ -298,7 +298,7 @@ public:
         loop->run();
         return a;
     }
-    /// The caller gives up.
+    /// Cancels the call.
     void abandon(asked& a) {
         on_loop([&a] { a.line.stop(); });
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// How much memory this program holds, for tests that look at what is kept.
+// The heap memory of this program, for tests of memory use.
 
 #include <cstddef>
 
@@ -19,7 +19,7 @@ extern "C" std::size_t __sanitizer_get_current_allocated_bytes();
 
 namespace keel::test {
 
-/// Bytes of heap in use, where the platform can tell; else always 0.
+/// Bytes of heap in use if the platform can report them, otherwise 0.
 inline std::size_t heap_in_use() {
 #ifdef KEEL_TEST_SANITIZED
     return __sanitizer_get_current_allocated_bytes();

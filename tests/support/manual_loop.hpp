@@ -1,6 +1,6 @@
 #pragma once
 
-// A loop for tests: its clock stands still, and nothing runs unless the test says so.
+// A loop for tests: the test runs it step by step and advances its clock.
 
 #include <keel/loop.hpp>
 
@@ -18,12 +18,12 @@
 
 namespace keel::test {
 
-/// Posted work runs in order, one piece per step, or in an order chosen by a seed. Time moves by advance only.
-/// post from any thread; the rest on the thread of the test.
+/// Posted work runs in order, one piece per step, or in an order chosen by a seed. Only advance() moves the clock.
+/// post() is safe to call from any thread; everything else must be called on the thread of the test.
 class manual_loop final : public loop {
 public:
     manual_loop() = default;
-    /// Shuffles: each step takes any of the pieces that are ready.
+    /// Shuffles: each step runs any of the pieces that are ready.
     explicit manual_loop(std::uint64_t seed) : shuffled_(true), random_(seed) {}
     ~manual_loop() override { end(); }
 
@@ -50,7 +50,7 @@ public:
         timers_.erase(found);
     }
 
-    /// Runs one piece of posted work. False when there is none.
+    /// Runs one piece of posted work. Returns false if there is none.
     bool step() {
         std::function<void()> work;
         {
@@ -64,19 +64,19 @@ public:
         work();
         return true;
     }
-    /// Runs until nothing is left that could run without time passing. How many pieces that were.
+    /// Runs until no posted work is left. Returns the number of pieces.
     std::size_t run() {
         std::size_t before = steps_;
         while (step()) {
         }
         return steps_ - before;
     }
-    /// Waits until there is work, which another thread posts.
+    /// Waits until another thread has posted work.
     void wait_for_work() {
         std::unique_lock lock(mutex_);
         posted_.wait(lock, [this] { return !ready_.empty(); });
     }
-    /// Lets time pass: each timer that becomes due runs at its own moment, and then what it posted.
+    /// Advances the clock: each timer runs at its due time, followed by the work that it posts.
     void advance(duration d) {
         time_point until = now_ + d;
         run();
@@ -90,7 +90,9 @@ public:
         }
         now_ = until;
     }
-    /// As if the loop were gone: post says no, and what is queued is dropped.
+    /// Moves the clock within a step of the loop, as if the step took this long. Runs nothing.
+    void take_time(duration d) noexcept { now_ += d; }
+    /// Ends the loop: post() fails, and queued work is dropped.
     void end() noexcept {
         std::deque<std::function<void()>> dropped;
         {
@@ -107,7 +109,7 @@ public:
         return ready_.size();
     }
     std::size_t steps() const noexcept { return steps_; }
-    /// When the next timer is due. Not without one.
+    /// The due time of the next timer. There must be one.
     time_point next_timer() const noexcept { return timers_.begin()->first.first; }
 
 private:
@@ -116,7 +118,7 @@ private:
         return ended_;
     }
 
-    mutable std::mutex mutex_;  // posting threads meet the test's own
+    mutable std::mutex mutex_;  // posting threads and the test's thread share this
     std::condition_variable posted_;
     std::deque<std::function<void()>> ready_;
     bool ended_ = false;

@@ -18,9 +18,9 @@ constexpr std::string_view capabilities_key = "io.modelcontextprotocol/clientCap
 constexpr std::string_view server_info_key = "io.modelcontextprotocol/serverInfo";
 constexpr std::string_view subscription_key = "io.modelcontextprotocol/subscriptionId";
 
-std::mutex official_mutex;  // what is compiled is shared by all checks of the process, and tests have threads
+std::mutex official_mutex;  // compiled schemas are shared by all checks of the process, and tests have threads
 
-/// "" when it fits, else why not. Without the schemas everything fits.
+/// Returns "" if the value is valid, otherwise the error. Without the schemas every value is valid.
 std::string complaint(const std::string& revision, const std::string& name, const json::value& v) {
     if (!official::available()) return {};
     const schema* checks = nullptr;
@@ -35,7 +35,7 @@ std::string complaint(const std::string& revision, const std::string& name, cons
 
 bool ends_with(std::string_view text, std::string_view end) { return text.ends_with(end); }
 
-/// The definitions of a revision by the method they are for: "tools/call" → "CallToolRequest".
+/// The definitions of a revision by their method: "tools/call" → "CallToolRequest".
 const std::map<std::string, std::string, std::less<>>& methods_of(const std::string& revision) {
     static std::map<std::string, std::map<std::string, std::string, std::less<>>> known;
     std::lock_guard lock(official_mutex);
@@ -71,7 +71,7 @@ std::string error_definition(const std::string& revision) {
     return revision == modern || revision == latest_legacy ? "JSONRPCErrorResponse" : "JSONRPCError";
 }
 
-/// What a client must have declared to be asked this; "" when it is no question of the protocol.
+/// The capability that a client must have declared for this request; "" if the protocol does not define the request.
 std::string_view capability_for(std::string_view method) {
     if (method == "elicitation/create") return "elicitation";
     if (method == "sampling/createMessage") return "sampling";
@@ -79,7 +79,7 @@ std::string_view capability_for(std::string_view method) {
     return "";
 }
 
-/// "" when the client can be asked this.
+/// Returns "" if the client has declared the capability.
 std::string undeclared(const json::value& capabilities, std::string_view method, const json::value& params) {
     std::string_view needed = capability_for(method);
     if (needed.empty()) return {};
@@ -152,7 +152,7 @@ void message_check::note_sent(const json::value& m) {
 void message_check::received(const json::value& line) {
     if (!line.is_array()) return check_message(line);
     if (in_force() != with_batches) complain(line, "a batch outside of revision 2025-03-26");
-    json::value answers = json::array();  // those to nobody have no form here: see check_answer
+    json::value answers = json::array();  // errors without an id are not allowed in a batch: see check_answer
     for (const json::value& each : line.items()) {
         if (each.contains("id")) answers.push_back(each);
     }
@@ -169,21 +169,21 @@ void message_check::check_message(const json::value& m) {
 void message_check::note_answer(const asked& to) const {
     bool agreed = !session_.empty() && to.revision == session_;
     bool said_so = session_.empty() && to.revision == modern;
-    if (agreed || said_so) spoke(to.revision);  // else it is a guess, or a request of the other era that was refused
+    if (agreed || said_so) spoke(to.revision);  // otherwise it is a guess, or a refused request of the other era
 }
 
 void message_check::check_answer(const json::value& m) {
     const json::value* id = m.find("id");
     if (!id) {
-        // Nobody's answer. Revisions before 2025-11-25 have no such form and no other (E0).
+        // An error without an id. Revisions before 2025-11-25 do not define it, nor any other form (E0).
         return check_error(m, modern_ && session_.empty() ? modern : latest_legacy);
     }
     std::vector<asked>& open = asked_[json::to_string(*id)];
-    if (open.empty()) {  // it came in pieces that nobody here has put together; the ledger counts answers
+    if (open.empty()) {  // the request arrived in pieces that were not joined here; the tap counts the answers
         if (auto why = complaint(in_force(), "JSONRPCMessage", m); !why.empty()) complain(m, why);
         return;
     }
-    // An id may be in use twice: once its request was cancelled, or when a second one is refused.
+    // An id may be in use twice: after its request was cancelled, or if a second one is refused.
     std::string why;
     for (auto at = open.begin(); at != open.end(); ++at) {
         asked to = *at;
@@ -224,7 +224,7 @@ std::string message_check::complaint_about_result(const asked& to, const json::v
         }
     }
     const std::string* request = definition_for(to.revision, to.method);
-    if (!request) return {};  // a method of the test's own
+    if (!request) return {};  // a custom method of the test
     return complaint(to.revision, result_for(to.revision, *request), result);
 }
 
@@ -280,7 +280,7 @@ void message_check::check_request(const json::value& m) {
     if (auto why = complaint(revision, "JSONRPCMessage", m); !why.empty()) complain(m, why);
     std::string_view method = m["method"].if_string().value_or("");
     const std::string* definition = definition_for(revision, method);
-    if (definition) {  // else a method of the test's own
+    if (definition) {  // otherwise a custom method of the test
         if (auto why = complaint(revision, *definition, m); !why.empty()) complain(m, why);
         if (auto why = complaint(revision, "ServerRequest", m); !why.empty()) complain(m, why);
     }
@@ -296,11 +296,11 @@ void message_check::check_notification(const json::value& m) {
         if (auto why = complaint(revision, *definition, m); !why.empty()) complain(m, why);
         if (auto why = complaint(revision, "ServerNotification", m); !why.empty()) complain(m, why);
     } else if (official::available()) {
-        // Of another revision, or not of the protocol at all: the older are open to that, the name is not ours to use.
+        // Of another revision, or not defined at all: older schemas allow such members, but the name is reserved.
         if (method.starts_with("notifications/")) complain(m, "no notification of revision " + revision);
         return;
     }
-    if (revision == modern) spoke(modern);  // a listen may have no other answer than what it hears
+    if (revision == modern) spoke(modern);  // a listen may have no other answer than its notifications
     if (method == "notifications/cancelled") {
         const auto& ours = revision == modern ? listens_ : questions_;
         if (!ours.contains(json::to_string(m["params"]["requestId"]))) {

@@ -1,12 +1,11 @@
 #pragma once
 
-// Whether every message that a server sends is one the official schema of the revision in force allows.
+// Checks that every message of a server matches the official schema of the revision in use.
 //
-// It listens to both directions of one connection: what the client sent says which revision is in force and which
-// method an answer belongs to. Methods that are not in the schema's list are a test's own, and only their envelope is
-// looked at.
+// It reads both directions of one connection: the client's messages determine the revision and the method that an
+// answer belongs to. Methods that are in no schema are custom methods of a test, and only their envelope is checked.
 //
-// It also tells in which revisions a server has answered (see proof.hpp).
+// It also reports the revisions in which a server has answered (see proof.hpp).
 
 #include <keel/json.hpp>
 
@@ -21,14 +20,14 @@ namespace keel::test {
 
 class message_check {
 public:
-    /// A line from the client, before the server reads it. Whatever it is.
+    /// A line from the client, before the server reads it. It may be invalid.
     void sent(std::string_view line);
     /// A line from the server.
     void received(const json::value& line);
-    /// This connection is about messages that no schema allows, because a handler of the test makes them.
+    /// Turns the check off for this connection: a handler of the test sends invalid messages on purpose.
     void expect_off_schema(std::string reason) { off_ = std::move(reason); }
 
-    /// What was wrong so far: the message and the reason.
+    /// The errors so far: the message and the reason.
     const std::vector<std::string>& problems() const noexcept { return problems_; }
 
 private:
@@ -45,7 +44,7 @@ private:
     void check_message(const json::value& m);
     void check_answer(const json::value& m);
     void note_answer(const asked& to) const;
-    /// "" when it is a right answer to that.
+    /// Returns "" if it is a valid answer to that request.
     std::string complaint_about_result(const asked& to, const json::value& m) const;
     std::string complaint_about_modern_result(const asked& to, const json::value& result) const;
     std::string complaint_about_questions(const asked& to, const json::value& result) const;
@@ -54,13 +53,13 @@ private:
     void check_notification(const json::value& m);
     void complain(const json::value& m, const std::string& why);
 
-    std::string session_;  // the older revision that was agreed on
+    std::string session_;  // the negotiated older revision
     bool modern_ = false;  // a modern request was sent
     json::value client_capabilities_;
     json::value server_capabilities_;
     std::map<std::string, std::vector<asked>> asked_;  // by id, as JSON; not yet answered
-    std::set<std::string> listens_;                    // ids of all listens that were ever asked for
-    std::set<std::string> questions_;                  // ids of requests of the server's
+    std::set<std::string> listens_;                    // ids of all listen requests so far
+    std::set<std::string> questions_;                  // ids of requests of the server
     std::string off_;
     std::vector<std::string> problems_;
 };

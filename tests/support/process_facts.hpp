@@ -1,6 +1,6 @@
 #pragma once
 
-// What this process holds, as the kernel sees it.
+// The resources of this process, as the kernel reports them.
 
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ inline std::uint64_t entries_of(const char* folder) {
     return n;
 }
 
-inline std::uint64_t open_descriptors() { return entries_of("/proc/self/fd") - 1; }  // without the one that looks
+inline std::uint64_t open_descriptors() { return entries_of("/proc/self/fd") - 1; }  // without the one that reads it
 inline std::uint64_t running_threads() { return entries_of("/proc/self/task"); }
 
 inline std::uint64_t resident_bytes() {

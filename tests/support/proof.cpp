@@ -9,12 +9,12 @@ namespace keel::test {
 
 namespace {
 
-std::mutex spoken_mutex;  // tests with threads have servers on them
+std::mutex spoken_mutex;  // tests may run servers on threads
 std::set<std::string> spoken;
 std::vector<std::pair<std::string, std::string>> named;
 bool data_missing = false;  // for the current test
 
-/// proved/<program>.txt beside the folder of the program; empty where the system does not tell where that is.
+/// proved/<program>.txt next to the folder of the program; empty if the system cannot tell where that is.
 std::filesystem::path record_file() {
     std::error_code unknown;
     auto program = std::filesystem::read_symlink("/proc/self/exe", unknown);

@@ -1,14 +1,14 @@
 #pragma once
 
-// What the tests of a program have proved, for the table of rules (tools/dev/rule_table).
+// Records which rules the tests of a program have proved, for tools/dev/rule_table.
 //
-// Which rules a test is about stands in its name. Under which revisions it has proved them is not said but seen: whoever
-// listens to a server (message_check does) tells of each revision in which it answers. A test that passes is written down with
-// the revisions that were spoken while it ran; with subcases, those of each run through it.
+// The name of a test lists its rules. The revisions are observed: message_check reports each revision in which a server
+// has answered. A test that passes is recorded with the revisions that were used while it ran; with subcases, those of
+// each run of the test.
 //
-// The record is <build>/proved/<program>.txt, one line for each test: its name, a tab, the revisions. A test that was not run
-// because its test data is missing has "not run" in place of the revisions. The record is written when all tests of the program
-// have run: a run of a few of them leaves it alone.
+// The record is <build>/proved/<program>.txt, one line for each test: its name, a tab, the revisions. A test that was
+// not run because its test data is missing has "not run" in place of the revisions. The record is written only if all
+// tests of the program have run.
 
 #include <doctest/doctest.h>
 
@@ -20,16 +20,16 @@
 
 namespace keel::test {
 
-/// While the current test ran, a server has answered in this revision. From any thread.
+/// A server has answered in this revision during the current test. Safe to call from any thread.
 void spoke(std::string_view revision);
 
-/// Something that has a name of its own within the current test holds under this revision: a conversation does.
+/// Records a named part of the current test, such as a conversation, under this revision.
 void proved(std::string_view name, std::string_view revision);
 
 /// The current test cannot be run because its test data is missing. Must be called from the test's own thread.
 void not_run();
 
-/// Listens to doctest and writes the record.
+/// A doctest listener that writes the record.
 class proof_writer final : public doctest::IReporter {
 public:
     explicit proof_writer(const doctest::ContextOptions&) {}
@@ -54,8 +54,8 @@ private:
     void begin_run(const doctest::TestCaseData& test);
     void end_run();
 
-    std::vector<std::string> names_;  // of the current run through a test: its own and those of its subcases
-    record current_;                  // of the current test, over all runs through it
+    std::vector<std::string> names_;  // of the current run of a test: its own and those of its subcases
+    record current_;                  // of the current test, over all its runs
     record all_;
     std::set<std::string> not_run_;  // names of tests
 };

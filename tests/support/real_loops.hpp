@@ -1,7 +1,7 @@
 #pragma once
 
-// The loops that watch descriptors, behind one interface, so that a test can run over each. The one over Asio is there only
-// in builds with keel::asio.
+// The loops that can watch descriptors, behind one interface, so that a test can run on each. The loop on Asio exists
+// only in builds with keel::asio.
 
 #include "async/epoll_loop.hpp"
 
@@ -28,7 +28,7 @@ struct on_epoll {
     void until(Done done) {
         while (!done()) shared->run_turn(true);
     }
-    /// Runs what is ready now, without waiting.
+    /// Runs the work that is ready, without waiting.
     void poll() {
         for (int i = 0; i < 10; ++i) shared->run_turn(false);
     }

@@ -1,8 +1,8 @@
 #pragma once
 
-// A connection whose other end is the test: what is read, what the system takes of a write, and how either direction
-// fails is said step by step. Whatever the listener hears, it hears in a step of the loop, as the contract of
-// keel::connection wants; steps of the reader keep their order under a shuffled loop.
+// A connection whose other end is the test: the test determines what is read, how much of a write is accepted, and how
+// either direction fails. Callbacks of the listener run in a turn of the loop, as keel::connection requires; reads keep
+// their order on a shuffled loop.
 
 #include <keel/connection.hpp>
 #include <keel/loop.hpp>
@@ -19,58 +19,60 @@
 
 namespace keel::test {
 
-/// The test's end. Shared with the connection, which its peer may destroy earlier.
+/// The test's end. Shared with the connection, which the peer may destroy earlier.
 class script : public std::enable_shared_from_this<script> {
 public:
     explicit script(std::shared_ptr<keel::loop> loop) : loop_(std::move(loop)) {}
 
-    /// The connection to hand to the peer. Once.
+    /// Creates the connection for the peer. Must be called once.
     std::unique_ptr<connection> open();
 
-    // ---- what the peer under test reads ----
+    // ---- input of the peer under test ----
 
-    /// One piece, as one read of the system would give it.
+    /// One piece, as from one read of the system.
     void feed(std::string bytes) { read({.what = kind::bytes, .text = std::move(bytes)}); }
     void eof() { read({.what = kind::end, .text = {}}); }
     void fail_read(int error_number) { read({.what = kind::failure, .text = std::strerror(error_number)}); }
-    /// The other side does not listen any more. Noticed while reading is paused, and ahead of unread input.
+    /// The other side has closed its read end. Detected even while reading is paused, before unread input.
     void hangup() {
         loop_->post([self = shared_from_this()] {
             if (self->listening()) self->listener_->on_failure("the peer closed the connection");
         });
     }
 
-    // ---- what becomes of what it writes ----
+    // ---- its output ----
 
-    /// Takes no more bytes.
+    /// Accepts no more bytes.
     void stall() { room_ = 0; }
-    /// Takes `n` more bytes, then none.
+    /// Accepts `n` more bytes, then none.
     void accept(std::size_t n) {
         room_ = n;
         tell_writable();
     }
     void resume() { accept(unlimited); }
-    /// The write that would go beyond `n` more bytes fails.
+    /// The write that would exceed `n` more bytes fails.
     void fail_write_after(std::size_t n, int error_number) {
         fail_after_ = n;
         write_failure_ = std::strerror(error_number);
         tell_writable();
     }
 
-    // ---- what was seen ----
+    // ---- observations ----
 
-    /// Every byte that was taken, since the last take.
+    /// All bytes that were accepted since the last take.
     const std::string& output() const noexcept { return output_; }
     std::string take_output() { return std::exchange(output_, {}); }
-    /// Count, do not keep: for runs of a million.
+    /// Counts output without keeping it, for millions of messages.
     void discard_output() noexcept { discard_ = true; }
     std::size_t bytes_taken() const noexcept { return taken_; }
     std::size_t writes() const noexcept { return writes_; }
+    /// How often expect_more_input was called.
+    std::size_t more_expected() const noexcept { return hints_; }
     bool started() const noexcept { return listener_ != nullptr; }
     bool closed() const noexcept { return closed_; }
     bool destroyed() const noexcept { return destroyed_; }
     bool paused() const noexcept { return paused_; }
-    /// Pieces that wait because reading is paused.
+    /// Pieces that were not read because reading is paused.
     std::size_t unread() const noexcept { return input_.size(); }
 
 private:
@@ -93,7 +95,7 @@ private:
         loop_->post([self = shared_from_this()] { self->read_one(); });
     }
     void read_one() {
-        // Several steps may be under way; each takes what is first, so that a shuffle cannot reorder a stream.
+        // Several turns may be posted; each takes the first piece, so that a shuffle cannot reorder the stream.
         if (!listening() || paused_ || ended_ || input_.empty()) return;
         piece p = std::move(input_.front());
         input_.pop_front();
@@ -117,7 +119,7 @@ private:
         if (room_ != unlimited) room_ -= n;
         if (fail_after_ != unlimited) fail_after_ -= n;
         cut_short_ = n < bytes.size();
-        if (cut_short_ && room_ > 0) tell_writable();  // it is the failure that comes next
+        if (cut_short_ && room_ > 0) tell_writable();  // so that the failure is reported next
         return {.bytes = n, .failure = {}};
     }
     void tell_writable() {
@@ -137,11 +139,12 @@ private:
     std::string write_failure_;
     std::size_t taken_ = 0;
     std::size_t writes_ = 0;
+    std::size_t hints_ = 0;
     bool discard_ = false;
     bool cut_short_ = false;
     bool paused_ = false;
-    bool ended_ = false;  // end of input was told
-    bool over_ = false;   // a failure was told
+    bool ended_ = false;  // end of input was reported
+    bool over_ = false;   // a failure was reported
     bool closed_ = false;
     bool destroyed_ = false;
 };
@@ -164,6 +167,7 @@ public:
         script_->paused_ = false;
         for (std::size_t i = 0; i < script_->input_.size(); ++i) script_->post_read();
     }
+    void expect_more_input() noexcept override { ++script_->hints_; }
     void close() noexcept override { script_->closed_ = true; }
     std::string describe() const override { return "script"; }
 

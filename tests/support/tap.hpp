@@ -1,6 +1,6 @@
 #pragma once
 
-// What went over a scripted wire, message by message, and whether it kept the contract.
+// Records the messages on a scripted connection and checks the rules for them.
 
 #include "support/message_check.hpp"
 #include "support/scripted_connection.hpp"
@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-/// So that a failing comparison shows the frames.
+/// Makes a failing comparison print the frames.
 template <>
 struct doctest::StringMaker<std::vector<std::string>> {
     static doctest::String convert(const std::vector<std::string>& all) {
@@ -41,19 +41,19 @@ inline std::string notification_line(std::string_view method, std::string_view p
     if (!params.empty()) out += R"(,"params":)" + std::string(params);
     return out + "}";
 }
-/// `token` empty: no progress is asked for.
+/// If `token` is empty, no progress is requested.
 inline std::string call_line(std::string_view id, std::string_view tool, std::string_view arguments = "{}",
                              std::string_view token = "") {
     std::string params = R"({"name":")" + std::string(tool) + R"(","arguments":)" + std::string(arguments);
     if (!token.empty()) params += R"(,"_meta":{"progressToken":)" + std::string(token) + "}";
     return request_line(id, "tools/call", params + "}");
 }
-/// `_meta` of a request of the modern era, with any version (as JSON).
+/// `_meta` of a request of 2026-07-28, with any version (as JSON).
 inline std::string meta_with(std::string_view version, std::string_view capabilities = "{}") {
     return R"("_meta":{"io.modelcontextprotocol/protocolVersion":)" + std::string(version) +
            R"(,"io.modelcontextprotocol/clientCapabilities":)" + std::string(capabilities) + "}";
 }
-/// `more` are further members of it.
+/// `more` contains additional members.
 inline std::string modern_meta(std::string_view more = "") {
     std::string out = R"("_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",)"
                       R"("io.modelcontextprotocol/clientCapabilities":{})";
@@ -90,20 +90,20 @@ inline std::string progress_line(std::string_view token, std::string_view progre
                                                            std::string(progress) + "}");
 }
 
-/// What the messages on a wire are: JSON-RPC with methods of a test's own, or the protocol, which has schemas.
+/// The messages on a connection: JSON-RPC with custom methods of a test, or MCP, which has schemas.
 enum class language : unsigned char { rpc, mcp };
 
-/// Every message that was written completely, and the ledger: at most one answer per request, nothing about a request
-/// after its answer, nothing that the official schema of the revision in force does not allow.
+/// Every message that was written completely. Checks that a request has at most one answer, that no message about a
+/// request follows its answer, and that every message matches the official schema of the revision in use.
 class tap {
 public:
     explicit tap(std::shared_ptr<script> wire, language spoken = language::rpc)
         : wire_(std::move(wire)), has_schemas_(spoken == language::mcp) {}
 
-    /// This test is about messages that no schema allows.
+    /// Turns the schema check off: this test sends invalid messages on purpose.
     void expect_off_schema(std::string reason) { schemas_.expect_off_schema(std::move(reason)); }
 
-    /// Call before bytes are fed, so that the ledger knows which requests there are.
+    /// Must be called before bytes are fed, so that the requests are known.
     void note_input(std::string_view bytes) {
         read();
         while (!bytes.empty()) {
@@ -118,7 +118,7 @@ public:
         read();
         return frames_;
     }
-    /// What is new since the last take.
+    /// The messages since the last take.
     lines take() {
         read();
         lines fresh(frames_.begin() + static_cast<std::ptrdiff_t>(taken_), frames_.end());
@@ -135,7 +135,8 @@ public:
         read();
         return answers_[std::string(id)];
     }
-    /// The last answer to that id in short: a tool's text, the JSON of another result, "error CODE MESSAGE", or "-".
+    /// A summary of the last answer to that id: a tool's text, the JSON of another result, "error CODE MESSAGE", or
+    /// "-".
     std::string answer(std::string_view id) {
         json::value v = answer_message(id);
         if (v.is_null()) return "-";

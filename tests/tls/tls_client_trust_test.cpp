@@ -68,7 +68,7 @@ std::string name_in_folder(const tls_files& files) {
     return name;
 }
 
-/// The error of a client that meets this certificate, and the alert that the server receives.
+/// The error of a client that gets this certificate, and the alert that the server receives.
 struct verdict {
     std::string failure;  // without its constant prefix
     std::string alert;

@@ -124,7 +124,7 @@ inline std::string numbers(std::size_t size) {
     return all;
 }
 
-/// A connection of ours over a scripted transport, and the other side. Bytes move only when the test says so.
+/// Our connection over a scripted transport, and the other side. Bytes move only when the test calls a function.
 template <class Peer>
 struct talk {
     template <class Options>

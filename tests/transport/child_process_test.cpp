@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -210,6 +211,61 @@ TEST_CASE("a child gets its environment, working directory and default signals")
     CHECK(heard.input == "/\none /elsewhere\n.\n");
     c.wire->close();
     on.until([&] { return end.has_value(); });
+}
+
+namespace {
+
+/// The environment of a child, while these variables are set in this process.
+std::string environment_of_child(bool inherit, const std::vector<std::pair<std::string, std::string>>& ours,
+                                 std::vector<std::pair<std::string, std::string>> added = {}) {
+    for (const auto& [name, value] : ours) ::setenv(name.c_str(), value.c_str(), 1);
+    on_epoll on;
+    std::optional<child_end> end;
+    child_options options;
+    options.on_end = [&](const child_end& e) { end = e; };
+    keel::child_process what{.command = "env"};
+    what.environment = std::move(added);
+    what.inherit_environment = inherit;
+    started_child c = start_child(on.loop(), what, options);
+    recorder heard;
+    c.wire->start(heard);
+    on.until([&] { return end.has_value() && (heard.ended || heard.failures > 0); });
+    for (const auto& each : ours) ::unsetenv(each.first.c_str());
+    return "\n" + heard.input;
+}
+
+bool has(const std::string& environment, const std::string& line) {
+    return environment.find("\n" + line + "\n") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("a child inherits a short list of environment variables, without secrets of this process") {
+    std::string all = environment_of_child(false, {{"KEEL_TOKEN", "secret"},
+                                                   {"LC_MESSAGES", "C"},
+                                                   {"TMPDIR", "/tmp"},
+                                                   {"TZ", "() { bad; }"},
+                                                   {"http_proxy", "http://user:password@127.0.0.1:1"}});
+    CHECK(all.find("secret") == std::string::npos);
+    CHECK(all.find("password") == std::string::npos);
+    CHECK(all.find("bad") == std::string::npos);
+    CHECK(has(all, "LC_MESSAGES=C"));
+    CHECK(has(all, "TMPDIR=/tmp"));
+    CHECK(has(all, "PATH=" + std::string(::getenv("PATH"))));
+}
+
+TEST_CASE("variables of the caller are added to the short list, and replace variables in it") {
+    std::string all = environment_of_child(false, {{"TZ", "UTC"}}, {{"KEEL_TOKEN", "given"}, {"TZ", "CET"}});
+    CHECK(has(all, "KEEL_TOKEN=given"));
+    CHECK(has(all, "TZ=CET"));
+    CHECK_FALSE(has(all, "TZ=UTC"));
+}
+
+TEST_CASE("inherit_environment passes all variables of this process") {
+    std::string all = environment_of_child(true, {{"KEEL_TOKEN", "secret"}, {"TZ", "UTC"}}, {{"TZ", "CET"}});
+    CHECK(has(all, "KEEL_TOKEN=secret"));
+    CHECK(has(all, "TZ=CET"));
+    CHECK_FALSE(has(all, "TZ=UTC"));
 }
 
 TEST_CASE_TEMPLATE("G6, G7: if the loop ends before the child, the child is killed and reaped", On, KEEL_TEST_LOOPS) {

@@ -37,7 +37,90 @@ struct socketed {
     std::unique_ptr<fd_connection> wire = std::make_unique<fd_connection>(on.loop(), std::move(ends.ours), "socket");
 };
 
+/// An epoll loop that counts how often the wanted events of a descriptor change.
+class counting_loop final : public async::reactor {
+public:
+    std::shared_ptr<async::epoll_loop> below = async::epoll_loop::create();
+    std::size_t changes = 0;
+
+    time_point now() const noexcept override { return below->now(); }
+    bool post(std::function<void()> work) override { return below->post(std::move(work)); }
+    bool here() const noexcept override { return below->here(); }
+    timer start_timer(time_point when, std::function<void()> work) override {
+        return below->start_timer(when, std::move(work));
+    }
+    void stop_timer(timer t) noexcept override { below->stop_timer(t); }
+    std::unique_ptr<watch> watch_descriptor(int fd, watcher& who) override {
+        return std::make_unique<counted>(*this, below->watch_descriptor(fd, who));
+    }
+    void end() noexcept override { below->end(); }
+
+private:
+    class counted final : public watch {
+    public:
+        counted(counting_loop& owner, std::unique_ptr<watch> below) : owner_(owner), below_(std::move(below)) {}
+        void want(unsigned events) override {
+            if (std::exchange(wanted_, events) != events) ++owner_.changes;
+            below_->want(events);
+        }
+
+    private:
+        counting_loop& owner_;
+        std::unique_ptr<watch> below_;
+        unsigned wanted_ = 0;
+    };
+};
+
 }  // namespace
+
+TEST_CASE("a long message changes the interest in writing twice, however often the peer makes it wait") {
+    auto loop = std::make_shared<counting_loop>();
+    one_way in = make_pipe();
+    one_way out = make_pipe();
+    recorder heard;
+    fd_connection wire(*loop, std::move(in.to), std::move(out.from), "pipes");
+    wire.start(heard);
+    loop->changes = 0;
+    std::string message(4'000'000, 'x');
+    std::size_t sent = 0;
+    auto send = [&] { sent += wire.write(std::string_view(message).substr(sent)).bytes; };
+    heard.when_writable = send;
+    send();
+    std::size_t read = 0;
+    while (read < message.size()) {
+        read += read_exactly(out.to.get(), sent - read).size();
+        while (sent == read && sent < message.size()) loop->below->run_turn(true);
+    }
+    CHECK(heard.writables > 4);
+    CHECK(loop->changes == 2);
+    wire.close();
+    loop->end();
+}
+
+TEST_CASE("a pipe is enlarged when a message fills it, and not before") {
+    on_epoll on;
+    one_way in = make_pipe();
+    one_way out = make_pipe();
+    int before = ::fcntl(out.to.get(), F_GETPIPE_SZ);
+    recorder heard;
+    fd_connection wire(on.loop(), std::move(in.to), std::move(out.from), "pipes");
+    wire.start(heard);
+    write_all(in.from.get(), "short");
+    wire.write("short");
+    on.until([&] { return heard.input == "short"; });
+    CHECK(::fcntl(out.to.get(), F_GETPIPE_SZ) == before);
+    CHECK(::fcntl(in.from.get(), F_GETPIPE_SZ) == before);
+    std::string large(static_cast<std::size_t>(before), 'x');
+    wire.write(large);
+    write_all(in.from.get(), large);
+    on.until([&] { return heard.input.size() == 5 + large.size(); });
+    // The system refuses if the pipes of the user are too large in total.
+    for (int fd : {out.to.get(), in.from.get()}) {
+        int size = ::fcntl(fd, F_GETPIPE_SZ);
+        CHECK((size == before || size == 256 * 1024));
+    }
+    wire.close();
+}
 
 TEST_CASE_TEMPLATE("a message may be split at any byte", On, KEEL_TEST_LOOPS_AND_STRAND) {
     piped<On> t;
@@ -104,7 +187,7 @@ TEST_CASE_TEMPLATE("C7: a closed read end is detected without writing, even whil
 TEST_CASE_TEMPLATE("C7: a closed socket is detected without writing", On, KEEL_TEST_LOOPS_AND_STRAND) {
     socketed<On> t;
     t.wire->start(t.heard);
-    SUBCASE("reading: first all input, then the end") {
+    SUBCASE("reading: all input, then the end of input") {
         write_all(t.ends.theirs.get(), "bye");
         t.ends.theirs.reset();
         t.on.until([&] { return t.heard.failures > 0; });
@@ -118,6 +201,65 @@ TEST_CASE_TEMPLATE("C7: a closed socket is detected without writing", On, KEEL_T
         CHECK(!t.heard.ended);
     }
     CHECK(t.heard.failures == 1);
+}
+
+TEST_CASE_TEMPLATE("C7: the end of the peer's process ends the connection if another process keeps the stream open", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
+    // The read end of this pipe becomes readable like a pidfd.
+    one_way process = make_pipe();
+    auto check = [&](auto& t, descriptor& write_end) {
+        t.wire->end_with_process(std::move(process.to), "the client process has ended");
+        t.wire->start(t.heard);
+        t.on.poll();
+        REQUIRE(t.heard.failures == 0);
+        SUBCASE("another process has the stream open") {
+            SUBCASE("reading") {}
+            SUBCASE("paused") { t.wire->pause(); }
+            write_all(process.from.get(), "x");
+            t.on.until([&] { return t.heard.failures > 0; });
+            CHECK(t.heard.failure == "the client process has ended");
+            CHECK(!t.wire->write("late").failure.empty());
+            write_all(write_end.get(), "late");
+            t.on.poll();
+            CHECK(t.heard.failures == 1);
+            CHECK(t.heard.input.empty());
+        }
+        SUBCASE("no other process has it open: the remaining input and its end are reported as usual") {
+            write_all(write_end.get(), "the last request");
+            write_all(process.from.get(), "x");
+            write_end.reset();
+            t.on.until([&] { return t.heard.ended; });
+            CHECK(t.heard.input == "the last request");
+        }
+        SUBCASE("closed in the callback") {
+            t.heard.when_failed = [&] { t.wire.reset(); };
+            write_all(process.from.get(), "x");
+            t.on.until([&] { return t.heard.failures > 0; });
+            CHECK(!t.wire);
+        }
+    };
+    SUBCASE("pipes") {
+        piped<On> t;
+        check(t, t.in.from);
+    }
+    SUBCASE("a socket pair") {
+        socketed<On> t;
+        check(t, t.ends.theirs);
+    }
+}
+
+TEST_CASE_TEMPLATE("C1: after the end of input, the end of the peer's process changes nothing", On,
+                   KEEL_TEST_LOOPS_AND_STRAND) {
+    one_way process = make_pipe();
+    piped<On> t;
+    t.wire->end_with_process(std::move(process.to), "the client process has ended");
+    t.wire->start(t.heard);
+    t.in.from.reset();
+    t.on.until([&] { return t.heard.ended; });
+    write_all(process.from.get(), "x");
+    t.on.poll();
+    CHECK(t.heard.failures == 0);
+    CHECK(t.wire->write("answer").bytes == 6);
 }
 
 TEST_CASE_TEMPLATE("a peer that only shuts down its output still receives answers", On, KEEL_TEST_LOOPS_AND_STRAND) {

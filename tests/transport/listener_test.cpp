@@ -318,3 +318,32 @@ TEST_CASE("TCP connections set TCP_NODELAY") {
     }
     CHECK(found >= 1);
 }
+
+TEST_CASE("a TCP client acknowledges incomplete input at once; other connections do not") {
+    on_epoll on;
+    accepted_list accepted;
+    auto at = listen_tcp(on.loop(), {"127.0.0.1", 0}, accepted.callback());
+    auto client = run(on, connect_tcp(on.loop(), tcp_address{"127.0.0.1", at->port()}));
+    on.until([&] { return !accepted.all.empty(); });
+    auto sockets_in_quick_mode = [] {
+        int found = 0;
+        for (auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+            int quick = 0;
+            socklen_t size = sizeof quick;
+            int fd = std::stoi(entry.path().filename().string());
+            if (::getsockopt(fd, IPPROTO_TCP, TCP_QUICKACK, &quick, &size) == 0 && quick != 0) ++found;
+        }
+        return found;
+    };
+    for (auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        int off = 0;  // as after an exchange of messages
+        ::setsockopt(std::stoi(entry.path().filename().string()), IPPROTO_TCP, TCP_QUICKACK, &off, sizeof off);
+    }
+    REQUIRE(sockets_in_quick_mode() == 0);
+    accepted.all.front()->expect_more_input();
+    CHECK(sockets_in_quick_mode() == 0);
+    client->expect_more_input();
+    CHECK(sockets_in_quick_mode() == 1);
+    client->close();
+    client->expect_more_input();
+}

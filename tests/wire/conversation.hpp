@@ -46,7 +46,7 @@ json::value fill_in(const json::value& v, const names& known);
 std::string difference(const json::value& expected, const json::value& got, names& known,
                        const std::string& path = "message");
 
-/// Plays a conversation under one version. Returns "" if it goes as written, otherwise the first mismatch: file and
+/// Plays a conversation under one version. Returns "" if all messages match, otherwise the first mismatch: file and
 /// line, expected and received message.
 std::string play(const conversation& c, const std::string& version);
 

@@ -32,12 +32,12 @@ def title_of(page):
 
 
 class Pages:
-    """The pages of the site, each with links that are right there."""
+    """The pages of the site, with links adjusted to the site."""
 
     def __init__(self, folder):
         self.folder = folder
         self.wanted = {}  # a file or folder of the repository -> its page
-        # Where the files of the repository are on the site.
+        # The paths of repository files on the site.
         self.places = {ROOT / "README.md": "index.md", ROOT / "CONTRIBUTING.md": "CONTRIBUTING.md",
                        ROOT / "CHANGELOG.md": "CHANGELOG.md"}
         for page in sorted((ROOT / "docs").rglob("*.md")):
@@ -58,17 +58,17 @@ class Pages:
         file.write_text(text, encoding="utf-8")
 
     def place_of(self, file):
-        """The page of a file or folder of the repository; one is made if there is none."""
+        """The page of a file or folder of the repository; created if it does not exist."""
         if file in self.places:
             return self.places[file]
         if file not in self.wanted:
             name = str(file.relative_to(ROOT))
-            # A file is a page of its own name, a folder the first page of its folder.
+            # A file becomes a page with its name, a folder the index page of its folder.
             self.wanted[file] = f"source/{name}/index.md" if file.is_dir() else f"source/{name}.md"
         return self.wanted[file]
 
     def with_links(self, text, folder, place):
-        """The text of a page in `folder` of the repository, with links for its place on the site."""
+        """The text of a page in `folder` of the repository, with links adjusted to the site."""
         def change(link):
             label, (target, mark, anchor) = link.group(1), link.group(2).partition("#")
             if not target or re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", target):
@@ -124,7 +124,7 @@ def api_page(pages, reference):
     """The table of the public headers, each with a link to its page of the reference."""
     rows = []
     for header in sorted((ROOT / "include/keel").glob("*.hpp")):
-        # As doxygen names the pages of files.
+        # The naming scheme of doxygen for pages of files.
         page = header.name.replace("_", "__").replace(".", "_8") + ".html"
         if not (reference / page).exists():
             sys.exit(f"build_docs: doxygen made no page for {header.name}")

@@ -45,6 +45,8 @@ SOURCES = (
         {
             "LICENSE": "json-schema-test-suite/LICENSE",
             "remotes": "json-schema-test-suite/remotes",
+            "tests/draft7": "json-schema-test-suite/tests/draft7",
+            "tests/draft2019-09": "json-schema-test-suite/tests/draft2019-09",
             "tests/draft2020-12": "json-schema-test-suite/tests/draft2020-12",
         },
     ),
@@ -56,7 +58,7 @@ class Problem(Exception):
 
 
 def git(folder, *arguments):
-    """Never asks for a password: a repository that wants one is not the public one."""
+    """Never asks for a password, because public repositories do not need one."""
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}
     done = subprocess.run(["git", "-C", str(folder), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, env=environment)
@@ -65,7 +67,7 @@ def git(folder, *arguments):
 
 
 def checkout(source, base, into):
-    """The wanted files of the pinned commit. Fetches that one commit, and if the server can select, only these files."""
+    """Downloads the wanted files of the pinned commit: only that commit, and only these files if the server supports it."""
     url = f"{base}/{source.repository}"
     git(into, "init", "--quiet")
     git(into, "remote", "add", "origin", url)
@@ -79,7 +81,7 @@ def checkout(source, base, into):
 
 
 def marker(source):
-    """One line for each source: what has been downloaded."""
+    """One line for each source that was downloaded."""
     return f"{source.repository} {source.commit} {' '.join(sorted(source.paths.values()))}\n"
 
 
@@ -95,7 +97,7 @@ def download(source, base, target):
 
 
 def fetch(target, base=PUBLIC, sources=SOURCES):
-    """Makes `target` hold the data of all sources. Returns the repositories that were downloaded."""
+    """Downloads the data of all sources to `target`. Returns the repositories that were downloaded."""
     target.mkdir(parents=True, exist_ok=True)
     record = target / "sources.txt"
     present = set(record.read_text().splitlines(keepends=True)) if record.exists() else set()

@@ -1,6 +1,7 @@
 #include "arguments.hpp"
 
 #include "exit_status.hpp"
+#include "schema_properties.hpp"
 #include "schema_types.hpp"
 
 #include <cerrno>
@@ -85,19 +86,44 @@ given_arguments::given_arguments(std::span<const std::string> words) {
         pair p{resolved(std::string_view(word).substr(equals + 1)), json};
         if (!json::is_utf8(key) || !json::is_utf8(p.text)) throw usage_error(key + ": invalid UTF-8");
         if (key.empty()) throw usage_error("missing argument name: " + word);
-        if (!pairs_.emplace(key, std::move(p)).second) throw usage_error("argument " + key + " is given twice");
-        order_.push_back(key);
+        std::vector<pair>& all = pairs_[key];
+        if (all.empty()) order_.push_back(key);
+        all.push_back(std::move(p));
         if (!json) needs_schema_ = true;
     }
+}
+
+json::value given_arguments::list_of(const std::string& key, const std::vector<pair>& given, const json::value& items,
+                                     const json::value& root) const {
+    json::value list = json::array();
+    for (const pair& p : given)
+        list.push_back(p.json ? parsed(key, p.text) : by_types(key, p.text, types_of(items, root)));
+    return list;
+}
+
+json::value given_arguments::value_of(const std::string& key, const std::vector<pair>& given, const json::value& schema,
+                                      const json::value& root) const {
+    const json::value& items = resolved_schema(schema, root)["items"];
+    type_set types = types_of(schema, root);
+    if (given.size() > 1) {
+        if (!types.unknown() && !types.has(type_set::array))
+            throw usage_error("argument " + key + " is given " + std::to_string(given.size()) +
+                              " times: expected one " + types.text());
+        return list_of(key, given, items, root);
+    }
+    if (given[0].json) return parsed(key, given[0].text);
+    // One element of a list: tags=x.
+    auto v = if_json(given[0].text);
+    if (types.only(type_set::array) && !(v && v->is_array())) return list_of(key, given, items, root);
+    return by_types(key, given[0].text, types);
 }
 
 json::value given_arguments::with_schema(const json::value& input_schema) const {
     if (!whole_.is_null()) return whole_;
     json::value all = json::object();
     for (const std::string& key : order_) {
-        const pair& p = pairs_.at(key);
-        if (p.json) all.append(key, parsed(key, p.text));
-        else all.append(key, by_types(key, p.text, types_of(input_schema["properties"][key], input_schema)));
+        const json::value* property = find_property(input_schema, key);
+        all.append(key, value_of(key, pairs_.at(key), property ? *property : json::value(), input_schema));
     }
     return all;
 }
@@ -109,9 +135,10 @@ std::map<std::string, std::string> given_arguments::as_texts() const {
         if (!text) throw usage_error(std::string(each.key()) + ": prompt arguments must be strings");
         all.emplace(each.key(), *text);
     }
-    for (const auto& [key, p] : pairs_) {
-        if (p.json) throw usage_error(key + ": prompt arguments must be strings; use " + key + "=...");
-        all.emplace(key, p.text);
+    for (const auto& [key, given] : pairs_) {
+        if (given.size() > 1) throw usage_error("argument " + key + " is given twice");
+        if (given[0].json) throw usage_error(key + ": prompt arguments must be strings; use " + key + "=...");
+        all.emplace(key, given[0].text);
     }
     return all;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// The arguments of a tool or a prompt as given on the command line: key=value, key:=JSON, or one JSON object.
+// The arguments of a tool or a prompt as given on the command line: key=value, key:=JSON, or one JSON object. A repeated key makes a
+// list.
 
 #include <keel/json.hpp>
 
@@ -21,6 +22,7 @@ public:
     /// Returns an object. If the schema is unknown (null), a value that parses as JSON is sent as JSON, any other as a
     /// string.
     json::value with_schema(const json::value& input_schema) const;
+    bool empty() const noexcept { return whole_.empty() && order_.empty(); }
     /// For a prompt, whose arguments are strings.
     std::map<std::string, std::string> as_texts() const;
 
@@ -29,8 +31,13 @@ private:
         std::string text;
         bool json = false;
     };
+    json::value value_of(const std::string& key, const std::vector<pair>& given, const json::value& schema,
+                         const json::value& root) const;
     json::value whole_;  // the one object that was given; null if the arguments are pairs
-    std::map<std::string, pair> pairs_;
+    json::value list_of(const std::string& key, const std::vector<pair>& given, const json::value& items,
+                        const json::value& root) const;
+
+    std::map<std::string, std::vector<pair>> pairs_;
     std::vector<std::string> order_;
     bool needs_schema_ = false;
 };

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <utility>
 
 #include <unistd.h>
@@ -26,8 +27,8 @@ std::string line_of(log_level level, std::string_view who, std::string_view text
 }  // namespace
 
 command_session::command_session(const options& o)
-    : options_(o), console_(STDERR_FILENO), where_(target_of(o).describe()),
-      asker_(console_, where_, interrupts_.token()), client_(target_of(o), settings()) {}
+    : options_(o), how_(&o), console_(STDERR_FILENO), where_(target_of(o).describe()),
+      asker_(console_, where_, [this] { return interrupts_.token(); }), client_(target_of(o), settings()) {}
 
 client_options command_session::settings() {
     client_options s;
@@ -106,7 +107,7 @@ void command_session::remark(log_level level, std::string_view text) {
 
 call_options command_session::call() {
     call_options how(interrupts_.token());
-    if (options_.timeout) how.idle = how.total = *options_.timeout;
+    if (how_->timeout) how.idle = how.total = *how_->timeout;
     if (console_.is_terminal()) {
         how.on_progress = [this](const progress_report& report) {
             console_.show_status(progress_line(report, terminal_columns(STDERR_FILENO)));
@@ -123,5 +124,7 @@ void write_out(std::string_view text) {
 void write_json(const json::value& v) { write_out(json::to_string(v) + "\n"); }
 
 std::size_t out_columns() { return terminal_columns(STDOUT_FILENO); }
+
+bool out_has_colors() { return out_columns() != 0 && std::getenv("NO_COLOR") == nullptr; }
 
 }  // namespace keel::command

@@ -3,13 +3,16 @@
 #include "commands.hpp"
 #include "exit_status.hpp"
 #include "printable.hpp"
-#include "schema_types.hpp"
+#include "schema_properties.hpp"
+#include "schema_text.hpp"
 #include "show.hpp"
+#include "suggest.hpp"
 #include "table.hpp"
 
 #include <keel/types_json.hpp>
 
-#include <algorithm>
+#include <string>
+#include <vector>
 
 namespace keel::command {
 
@@ -33,41 +36,34 @@ std::string everything_about(const tool& t, std::size_t columns) {
     if (!t.description.empty()) text += "\n" + printable(t.description) + "\n";
     if (std::string hints = hints_of(t); !hints.empty()) text += "\nHints: " + hints + "\n";
 
-    table arguments({"ARGUMENT", "TYPE", "REQUIRED", "DEFAULT", "DESCRIPTION"});
-    auto needed = t.input_schema["required"].items();
-    for (const json::member& each : t.input_schema["properties"].members()) {
-        bool required = std::any_of(needed.begin(), needed.end(),
-                                    [&](const json::value& name) { return name.if_string() == each.key(); });
-        const json::value* preset = each.content.find("default");
-        std::string types = types_of(each.content, t.input_schema).text();
-        std::string about(each.content["description"].if_string().value_or(""));
-        std::string choices;
-        for (const json::value& choice : each.content["enum"].items())
-            choices += (choices.empty() ? "one of " : ", ") + json::to_string(choice);
-        if (!choices.empty()) about += (about.empty() ? "" : "; ") + choices;
-        arguments.add({each.key(), types, required ? "yes" : "", preset ? json::to_string(*preset) : "", about});
-    }
-    if (!arguments.empty()) text += "\n" + arguments.text(columns);
-    if (!t.output_schema.is_null()) text += "\nOutput schema: " + shown(t.output_schema);
-    return text;
+    std::string arguments = schema_text(t.input_schema, columns);
+    text += arguments.empty() ? "\nNo arguments.\n" : "\nArguments:\n" + arguments;
+    if (allows_more_properties(t.input_schema)) text += "  Other arguments are allowed.\n";
+    if (t.output_schema.is_null()) return text;
+    std::string result = schema_text(t.output_schema, columns);
+    if (result.empty()) result = "  " + printable_line(schema_phrase(t.output_schema, t.output_schema)) + "\n";
+    return text + "\nResult:\n" + result;
 }
 
 int one_tool(command_session& s, const std::string& name) {
+    std::vector<std::string> known;
     if (s.how().json) {
         json::value all = whole_list(s, "tools/list", "tools");
         for (const json::value& each : all["tools"].items()) {
-            if (each["name"].if_string() != name) continue;
+            known.emplace_back(each["name"].if_string().value_or(""));
+            if (known.back() != name) continue;
             write_json(each);
             return exit_status::ok;
         }
     } else {
         for (const tool& each : s.client().list_tools(s.call())) {
+            known.push_back(each.name);
             if (each.name != name) continue;
             write_out(everything_about(each, out_columns()));
             return exit_status::ok;
         }
     }
-    s.screen().say("keel: unknown tool: " + printable_line(name));
+    s.screen().say("keel: unknown tool: " + printable_line(name + did_you_mean(name, known)));
     return exit_status::rejected;
 }
 

@@ -3,6 +3,7 @@
 #include "arguments.hpp"
 #include "exit_status.hpp"
 
+#include <algorithm>
 #include <array>
 #include <span>
 
@@ -34,65 +35,70 @@ void a_uri(const std::vector<std::string>& words) {
         throw usage_error(words.empty() ? "missing URI" : "unexpected argument " + words[1] + ": expected one URI");
 }
 
-constexpr std::array<command, 7> commands = {{
-    {"tools", "[NAME]", "list the tools, or describe one of them",
-     "With --json: the result of tools/list, or the tool.\n", &none_or_one, &list_tools},
-    {"call", "TOOL [key=value ... | JSON | -]", "call a tool",
+void a_shell(const std::vector<std::string>& words) {
+    constexpr std::array<std::string_view, 3> known = {"bash", "zsh", "fish"};
+    if (words.size() != 1 || std::find(known.begin(), known.end(), words[0]) == known.end())
+        throw usage_error("expected the name of a shell: bash, zsh or fish");
+}
+
+using enum word_form;
+
+constexpr std::array<command, 10> commands = {{
+    {"tools", "SERVER[.TOOL]", "[TOOL]", "list the tools, or describe one of them",
+     "With --json: the result of tools/list, or the tool.\n", server_and_name, &none_or_one, &list_tools},
+    {"call", "SERVER.TOOL [key=value ... | JSON | -]", "TOOL [key=value ... | JSON | -]", "call a tool",
      "Arguments:\n"
      "  key=value           converted by the tool's schema: a string is sent as is, other types are JSON\n"
+     "  key=a key=b         a list\n"
      "  key:=JSON           always JSON\n"
      "  key=@FILE           the content of FILE, converted in the same way (key=@@x sends the string @x)\n"
      "  JSON                all arguments as one JSON object\n"
      "  -                   one JSON object from standard input\n"
      "\n"
+     "Arguments that the tool's schema does not define are refused, unless it allows additional properties.\n"
+     "\n"
      "Ctrl-C cancels the call; a second Ctrl-C exits at once. Questions of the server (elicitation) are shown in the\n"
      "terminal. Without a terminal, or with --no-input, keel does not declare elicitation support.\n"
      "\n"
+     "  keel call fs.read_text_file path=notes.txt\n"
      "  keel call add a=1 b=2 -- ./calculator\n"
-     "  keel call echo '{\"text\": \"hello\"}' --url http://127.0.0.1:8848/mcp --json\n",
-     &a_tool, &call_tool},
-    {"resources", "[--templates]", "list the resources", "  --templates         list the resource templates instead\n",
-     &none, &list_resources},
-    {"read", "URI", "read a resource",
+     "  keel call http://127.0.0.1:8848/mcp echo '{\"text\": \"hello\"}' --json\n",
+     server_and_name, &a_tool, &call_tool},
+    {"resources", "SERVER", "", "list the resources", "", server, &none, &list_resources},
+    {"read", "SERVER URI", "URI", "read a resource",
      "Writes the content to standard output; binary content is not written to a terminal. With --json: the result of\n"
      "resources/read.\n",
-     &a_uri, &read_resource},
-    {"prompts", "", "list the prompts", "", &none, &list_prompts},
-    {"prompt", "NAME [key=value ...]", "get a prompt and show its messages",
-     "Prompt arguments are strings. key=@FILE sends the content of FILE.\n", &a_prompt, &get_prompt},
-    {"ping", "", "check that the server responds, and show its name and version", "", &none, &ping},
+     server, &a_uri, &read_resource},
+    {"prompts", "SERVER", "", "list the prompts", "", server, &none, &list_prompts},
+    {"prompt", "SERVER.PROMPT [key=value ...]", "PROMPT [key=value ...]", "get a prompt and show its messages",
+     "Prompt arguments are strings. key=@FILE sends the content of FILE.\n", server_and_name, &a_prompt, &get_prompt},
+    {"ping", "SERVER", "", "check that the server responds, and show its name and version", "", server, &none, &ping},
+    {"shell", "SERVER", "", "keep one connection and type commands",
+     "Each line is a command of keel without the server: tools, call TOOL key=value, resources, read URI, prompts,\n"
+     "prompt NAME, ping. help lists them; exit or Ctrl-D ends the shell, Ctrl-C cancels a call or clears the line.\n"
+     "\n"
+     "Tab completes commands, tools, arguments, prompts and resource URIs. Changes of the server's lists and its log\n"
+     "messages appear as they arrive. Without a terminal the lines are read from standard input, and the exit status "
+     "is\n"
+     "that of the last command.\n",
+     server, &none, &run_shell},
+    {"servers", "", "", "list the configured servers",
+     "The servers come from the configuration files of Claude Code, Claude Desktop, Cursor, VS Code and Windsurf: the\n"
+     "files of the project (.mcp.json, .cursor/mcp.json, .vscode/mcp.json), then those in the home directory. No "
+     "server\n"
+     "is started.\n",
+     server, &none, nullptr, &list_servers},
+    {"completion", "bash | zsh | fish", "", "print the completion script of a shell",
+     "  eval \"$(keel completion bash)\"           in ~/.bashrc; zsh: the same in ~/.zshrc\n"
+     "  keel completion fish | source             in ~/.config/fish/config.fish\n"
+     "\n"
+     "Installed packages contain the scripts.\n",
+     server, &a_shell, nullptr, &print_completion},
 }};
 
-constexpr const char* common_help =
-    "Server (exactly one):\n"
-    "  --url URL           a Streamable HTTP endpoint\n"
-    "  --unix PATH         a Unix domain socket\n"
-    "  --tcp HOST:PORT     a TCP socket\n"
-    "  -- COMMAND [ARGUMENT ...]\n"
-    "                      a program to start; the protocol uses its standard input and output (stdio)\n"
-    "\n"
-    "  --header 'N: V'     with --url: add this header to every request; may be repeated\n"
-    "  --ca-file FILE      with --url: trust these CA certificates (PEM) instead of the system's\n"
-    "  --env NAME=VALUE    with a command: set an environment variable; may be repeated\n"
-    "  --cwd DIR           with a command: working directory\n"
-    "  --verbose           with a command: show its standard error\n"
-    "  --protocol P        auto (default), legacy, modern, or a version such as 2025-11-25\n"
-    "\n"
-    "  --json              print the server's result as JSON\n"
-    "  --timeout DURATION  timeout for connecting and for each request (30s, 500ms, 5m)\n"
-    "  --connect-timeout DURATION\n"
-    "                      timeout for connecting alone (default 30s)\n"
-    "  --max-message SIZE  maximum size of a message from the server (500K, 64M, 1G)\n"
-    "  --log-level LEVEL   request log messages of this level and above; they go to standard error\n"
-    "  --no-input          do not answer questions of the server (elicitation)\n"
-    "  -h, --help          show this help\n"
-    "\n"
-    "Exit status: 0 success; 1 the tool reported an error (isError); 2 invalid command line; 3 the server rejected "
-    "the\n"
-    "request or does not support it; 4 the server is unreachable, closed the connection or is not an MCP server;\n"
-    "5 timeout; 74 standard output could not be written; 130 cancelled with Ctrl-C.\n";
-
 }  // namespace
+
+std::span<const command> all_commands() { return commands; }
 
 const command* find_command(std::string_view name) {
     for (const command& each : commands) {
@@ -101,23 +107,11 @@ const command* find_command(std::string_view name) {
     return nullptr;
 }
 
-std::string list_of_commands() {
-    std::string text;
-    for (const command& each : commands) {
-        std::string name(each.name);
-        name.resize(11, ' ');
-        text += "  " + name + each.about + "\n";
-    }
-    return text;
-}
-
-std::string help_of(const command& c) {
-    std::string usage = "keel " + std::string(c.name) + (*c.usage ? " " : "") + c.usage;
-    std::string text = usage + ": " + c.about + "\n\nUsage: " + usage +
-                       " [options] -- COMMAND [ARGUMENT ...]\n       " + usage +
-                       " [options] --url URL | --unix PATH | --tcp HOST:PORT\n\n";
-    if (*c.help) text += c.help + std::string("\n");
-    return text + common_help;
+std::vector<std::string> names_of_commands() {
+    std::vector<std::string> names;
+    for (const command& each : commands) names.emplace_back(each.name);
+    names.insert(names.end(), {"demo", "version", "help"});
+    return names;
 }
 
 json::value whole_list(command_session& s, const std::string& method, std::string_view member) {

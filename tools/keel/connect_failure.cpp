@@ -26,9 +26,7 @@ failure of(const error& e, const std::string& where, const unexpected_output& un
     std::string heard = unexpected.text();
     if (is_http_error(e)) {
         if (e.kind() == error_kind::unauthorized)
-            return {exit_status::rejected,
-                    where + " refused the request: " + http_error_text(e) + "; use --header to send credentials",
-                    {}};
+            return {exit_status::rejected, where + " refused the request: " + http_error_text(e), {}, e.http_status()};
         const char* is = is_no_mcp_status(e.http_status()) ? "no MCP server at " : "the server is unavailable: ";
         return {exit_status::lost, is + where + ": " + http_error_text(e), {}};
     }

@@ -67,6 +67,18 @@ void console::clear_status() {
     status_.clear();
 }
 
+void console::show_prompt(std::string rendered) {
+    std::lock_guard lock(mutex_);
+    put("\r\x1b[K" + rendered);
+    status_ = std::move(rendered);
+}
+
+void console::end_prompt() {
+    std::lock_guard lock(mutex_);
+    put("\r\n");
+    status_.clear();
+}
+
 console::question::question(console& c) : console_(c) {
     std::lock_guard lock(c.mutex_);
     c.erase_status();

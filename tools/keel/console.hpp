@@ -33,6 +33,11 @@ public:
     /// Shown at the bottom until it changes. Does nothing if there is no terminal, or while a question is shown.
     void show_status(std::string_view text);
     void clear_status();
+    /// Shows the line that the user edits, in place of the status. `rendered` must fit one row; it may end with a movement of the
+    /// cursor. Other lines appear above it.
+    void show_prompt(std::string rendered);
+    /// Ends the edited line.
+    void end_prompt();
 
     /// While a question is shown, other output is held back.
     class question {

@@ -8,6 +8,7 @@
 
 #include <keel/answering.hpp>
 
+#include <functional>
 #include <mutex>
 #include <stop_token>
 #include <string>
@@ -20,7 +21,8 @@ public:
 
     /// `where` is the name under which the user reached the server; the name that the server gives itself is not
     /// trusted.
-    asker(console& out, std::string where, std::stop_token interrupted);
+    /// `interrupted` returns the token that Ctrl-C stops.
+    asker(console& out, std::string where, std::function<std::stop_token()> interrupted);
 
     /// True if there is a terminal.
     bool there() const { return console_.is_terminal() && input_.there(); }
@@ -34,7 +36,7 @@ public:
 private:
     console& console_;
     std::string where_;
-    std::stop_token interrupted_;
+    std::function<std::stop_token()> interrupted_;
     terminal_input input_;
     std::mutex turn_;
 };

@@ -31,14 +31,16 @@ std::string json_of(const error& e) {
 }
 
 failure of(const error& e) {
-    if (is_http_error(e)) return {exit_status::rejected, "the server rejected the request: " + http_error_text(e), {}};
+    if (is_http_error(e)) {
+        return {exit_status::rejected, "the server rejected the request: " + http_error_text(e), {}, e.http_status()};
+    }
     // The client checks the server's capabilities and reports an unsupported feature without sending a request.
     if (e.kind() == error_kind::unavailable && e.code() == error_code::method_not_found)
         return {exit_status::rejected, e.what(), json_of(e)};
     if (e.kind() != error_kind::rejected) return {status_of(e.kind()), e.what(), {}};
     return {exit_status::rejected,
             std::string("the server rejected the request: ") + e.what() + " (" + std::to_string(e.code()) + ")",
-            json_of(e)};
+            json_of(e), 0, e.code() == error_code::internal};
 }
 
 failure of(const output_error& e) {

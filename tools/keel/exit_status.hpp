@@ -30,6 +30,8 @@ struct failure {
     int status = exit_status::lost;
     std::string text = {};  // empty if nothing is to be printed
     std::string json = {};  // the JSON-RPC error of the server; empty if there is none
+    int http_status = 0;    // of a refused HTTP request
+    bool internal = false;  // the server reported an internal error
 };
 
 /// Describes the exception that is currently handled.

@@ -52,6 +52,17 @@ interrupts::~interrupts() {
     ::close(end_);
 }
 
+std::stop_token interrupts::token() const {
+    std::lock_guard lock(mutex_);
+    return source_.get_token();
+}
+
+void interrupts::rearm() {
+    std::lock_guard lock(mutex_);
+    source_ = std::stop_source();
+    caught_ = 0;
+}
+
 void interrupts::watch() {
     std::array<pollfd, 2> on = {{{signals_, POLLIN, 0}, {end_, POLLIN, 0}}};
     while (true) {
@@ -61,7 +72,12 @@ void interrupts::watch() {
         if (::read(signals_, &info, sizeof info) != sizeof info) continue;
         int number = static_cast<int>(info.ssi_signo);
         if (int none = 0; caught_.compare_exchange_strong(none, number)) {
-            source_.request_stop();
+            std::stop_source now;
+            {
+                std::lock_guard lock(mutex_);
+                now = source_;
+            }
+            now.request_stop();
             continue;
         }
         // The second signal: exit without cleanup, but do not leave a server process behind.

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <stop_token>
 #include <thread>
 
@@ -19,13 +20,16 @@ public:
     ~interrupts();
 
     /// A stop is requested by the first signal.
-    std::stop_token token() const noexcept { return source_.get_token(); }
+    std::stop_token token() const;
+    /// Forgets the first signal, so that the next one cancels again: `keel shell` continues after a cancelled call.
+    void rearm();
     /// The first signal, or 0.
     int caught() const noexcept { return caught_.load(); }
 
 private:
     void watch();
 
+    mutable std::mutex mutex_;  // source_ is replaced by the main thread; the thread of this object stops it
     std::stop_source source_;
     std::atomic<int> caught_{0};
     int signals_ = -1;

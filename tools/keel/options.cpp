@@ -1,9 +1,13 @@
 #include "options.hpp"
 
+#include "option_table.hpp"
+#include "suggest.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <functional>
+#include <vector>
 
 namespace keel::command {
 
@@ -54,6 +58,14 @@ std::string_view trimmed(std::string_view text) {
     while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
     while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
     return text;
+}
+
+std::vector<std::string> long_options() {
+    std::vector<std::string> names;
+    for (const option& each : all_options()) {
+        if (each.name.size() > 2) names.emplace_back(each.name);
+    }
+    return names;
 }
 
 class reader {
@@ -117,16 +129,21 @@ private:
         else if (word == "--verbose") flag(into_.verbose);
         else if (word == "--no-input") flag(into_.no_input);
         else if (word == "--templates") flag(into_.templates);
+        else if (word == "--edit") flag(into_.edit);
+        else if (word == "--inherit-env") flag(into_.inherit_environment);
+        else if (word == "--config") once(into_.config_file, "a file");
+        else if (word == "--input") pair(into_.inputs, value("ID=VALUE"), "ID=VALUE");
+        else if (word == "--history") into_.history = value("a file");
         else if (word == "--cwd") once(into_.directory, "a directory");
         else if (word == "--ca-file") once(into_.ca_file, "a file");
         else if (word == "--header") header(value("'Name: value'"));
-        else if (word == "--env") environment(value("NAME=VALUE"));
+        else if (word == "--env") pair(into_.environment, value("NAME=VALUE"), "NAME=VALUE");
         else if (word == "--timeout") time(into_.timeout, value("a duration"));
         else if (word == "--connect-timeout") time(into_.connect_timeout, value("a duration"));
         else if (word == "--max-message") size(value("a size"));
         else if (word == "--protocol") protocol(value("auto, legacy, modern or a version"));
         else if (word == "--log-level") level(value("a level"));
-        else wrong("unknown option: " + name_);
+        else wrong("unknown option: " + name_ + did_you_mean(name_, long_options()));
     }
 
     void header(const std::string& text) {
@@ -138,10 +155,11 @@ private:
         into_.headers.emplace_back(std::move(name), std::move(content));
     }
 
-    void environment(const std::string& text) {
+    void pair(std::vector<std::pair<std::string, std::string>>& into, const std::string& text, const char* form) {
         auto equals = text.find('=');
-        if (equals == std::string::npos || equals == 0) return wrong("invalid --env " + text + ": expected NAME=VALUE");
-        into_.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+        if (equals == std::string::npos || equals == 0)
+            return wrong("invalid " + name_ + " " + text + ": expected " + form);
+        into.emplace_back(text.substr(0, equals), text.substr(equals + 1));
     }
 
     void time(std::optional<duration>& into, const std::string& text) {
@@ -174,15 +192,12 @@ private:
     void check() {
         if (into_.help) return;
         int servers = !into_.url.empty() + !into_.unix_path.empty() + !into_.tcp.empty() + !into_.child.empty();
-        if (servers == 0)
-            wrong("missing server: use --url URL, --unix PATH, --tcp HOST:PORT, or -- COMMAND [ARGUMENT ...]");
-        if (servers > 1) wrong("more than one server: use one of --url, --unix, --tcp or -- COMMAND");
-        if (into_.url.empty() && !into_.headers.empty()) wrong("--header requires --url");
-        if (into_.url.empty() && !into_.ca_file.empty()) wrong("--ca-file requires --url");
-        if (into_.child.empty() && !into_.environment.empty()) wrong("--env requires -- COMMAND");
-        if (into_.child.empty() && !into_.directory.empty()) wrong("--cwd requires -- COMMAND");
-        if (!into_.url.empty() && !into_.url.starts_with("http://") && !into_.url.starts_with("https://"))
-            wrong("invalid --url " + into_.url + ": expected http:// or https://");
+        if (servers > 1) wrong("more than one server: use only one of --url, --unix, --tcp and --");
+        if (servers == 1) wrong_if(check_server_options(into_));
+        if (servers == 1 && !into_.config_file.empty()) wrong("--config requires the name of a server in it");
+    }
+    void wrong_if(std::string why) {
+        if (!why.empty()) wrong(std::move(why));
     }
 
     int argc_;
@@ -194,6 +209,17 @@ private:
 };
 
 }  // namespace
+
+std::string check_server_options(const options& o) {
+    if (!o.url.empty() && !o.url.starts_with("http://") && !o.url.starts_with("https://"))
+        return "invalid --url " + o.url + ": expected http:// or https://";
+    if (o.url.empty() && !o.headers.empty()) return "--header requires a URL (--url)";
+    if (o.url.empty() && !o.ca_file.empty()) return "--ca-file requires a URL (--url)";
+    if (o.child.empty() && !o.environment.empty()) return "--env requires a program (-- COMMAND)";
+    if (o.child.empty() && !o.directory.empty()) return "--cwd requires a program (-- COMMAND)";
+    if (o.child.empty() && o.inherit_environment) return "--inherit-env requires a program (-- COMMAND)";
+    return {};
+}
 
 options read_options(int argc, const char* const* argv) { return reader(argc, argv).read(); }
 

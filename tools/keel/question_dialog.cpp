@@ -16,11 +16,11 @@ std::string in_small_letters(std::string text) {
 
 }  // namespace
 
-asker::asker(console& out, std::string where, std::stop_token interrupted)
+asker::asker(console& out, std::string where, std::function<std::stop_token()> interrupted)
     : console_(out), where_(std::move(where)), interrupted_(std::move(interrupted)) {}
 
 void asker::wait_if_interrupted(const asked_by& who) const {
-    if (!interrupted_.stop_requested()) return;
+    if (!interrupted_().stop_requested()) return;
     std::mutex mutex;
     std::condition_variable_any never;
     std::unique_lock lock(mutex);
@@ -35,8 +35,9 @@ std::string asker::dialog::asker_name() const {
 
 typed asker::dialog::ask(std::string_view question) {
     while (true) {
+        owner_.input_.discard_resumed();
         write(question);
-        typed t = owner_.input_.read_line(who_.stop_token(), owner_.interrupted_);
+        typed t = owner_.input_.read_line(who_.stop_token(), interrupted_);
         if (t.what == typed::kind::resumed)
             continue;  // after Ctrl-Z the shell has written over the question: ask again
         if (t.what != typed::kind::line) line("");

@@ -13,7 +13,8 @@ namespace keel::command {
 
 class asker::dialog {
 public:
-    dialog(asker& owner, const asked_by& who) : owner_(owner), who_(who), turn_(owner.turn_), screen_(owner.console_) {}
+    dialog(asker& owner, const asked_by& who)
+        : owner_(owner), who_(who), interrupted_(owner.interrupted_()), turn_(owner.turn_), screen_(owner.console_) {}
 
     void write(std::string_view text) { screen_.write(text); }
     void line(std::string_view text) { screen_.write(std::string(text) + "\n"); }
@@ -29,7 +30,7 @@ public:
     typed ask(std::string_view question);
     void forget_typed() { owner_.input_.forget_typed(); }
     /// True if the server withdrew the question or the user pressed Ctrl-C.
-    bool over() const { return who_.cancelled() || owner_.interrupted_.stop_requested(); }
+    bool over() const { return who_.cancelled() || interrupted_.stop_requested(); }
 
     struct choice {
         std::string_view word;
@@ -41,6 +42,7 @@ public:
 private:
     asker& owner_;
     const asked_by& who_;
+    std::stop_token interrupted_;
     std::unique_lock<std::mutex> turn_;
     console::question screen_;
 };

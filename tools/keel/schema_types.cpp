@@ -42,20 +42,6 @@ void add_named(type_set& into, const json::value& name) {
     }
 }
 
-// Resolves "#/$defs/color". Other references are not resolved: the server checks the value.
-const json::value* target_of(std::string_view reference, const json::value& root) {
-    if (!reference.starts_with("#/")) return nullptr;
-    reference.remove_prefix(2);
-    const json::value* at = &root;
-    while (at) {
-        auto slash = reference.find('/');
-        at = at->find(reference.substr(0, slash));
-        if (slash == std::string_view::npos) return at;
-        reference.remove_prefix(slash + 1);
-    }
-    return nullptr;
-}
-
 // A schema may refer to itself, so the depth is limited.
 type_set look(const json::value& schema, const json::value& root, int depth) {
     type_set found;
@@ -69,7 +55,7 @@ type_set look(const json::value& schema, const json::value& root, int depth) {
     for (const json::value& each : schema["enum"].items()) found.add(type_of(each));
     if (!found.unknown()) return found;
     if (auto reference = schema["$ref"].if_string()) {
-        if (const json::value* there = target_of(*reference, root)) return look(*there, root, depth + 1);
+        if (const json::value* there = referenced(*reference, root)) return look(*there, root, depth + 1);
         return found;
     }
     for (const char* list : {"anyOf", "oneOf"}) {
@@ -86,6 +72,20 @@ type_set look(const json::value& schema, const json::value& root, int depth) {
 }
 
 }  // namespace
+
+// Resolves "#/$defs/color". Other references are not resolved: the server checks the value.
+const json::value* referenced(std::string_view reference, const json::value& root) {
+    if (!reference.starts_with("#/")) return nullptr;
+    reference.remove_prefix(2);
+    const json::value* at = &root;
+    while (at) {
+        auto slash = reference.find('/');
+        at = at->find(reference.substr(0, slash));
+        if (slash == std::string_view::npos) return at;
+        reference.remove_prefix(slash + 1);
+    }
+    return nullptr;
+}
 
 bool type_set::allows(const json::value& v) const noexcept {
     type is = type_of(v);

@@ -5,6 +5,7 @@
 #include <keel/json.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace keel::command {
 
@@ -24,6 +25,9 @@ public:
 private:
     unsigned char types_ = 0;
 };
+
+/// The schema that "#/$defs/color" refers to. Null if there is none, or for other kinds of references.
+const json::value* referenced(std::string_view reference, const json::value& root);
 
 /// `root` is the document that references in the schema refer to.
 type_set types_of(const json::value& schema, const json::value& root);

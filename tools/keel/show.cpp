@@ -1,5 +1,6 @@
 #include "show.hpp"
 
+#include "json_text.hpp"
 #include "printable.hpp"
 #include "schema_types.hpp"
 
@@ -26,33 +27,17 @@ std::string bytes_line(std::string_view mime_type, std::string_view base64, std:
     return line + (uri.empty() ? "" : ", " + printable_line(uri)) + "]\n";
 }
 
-void append_json(std::string& out, const json::value& v, std::size_t indent) {
-    bool object = v.is_object();
-    if (v.empty()) {
-        out += object || v.is_array() ? (object ? "{}" : "[]") : json::to_string(v);
-        return;
-    }
-    out += object ? "{\n" : "[\n";
-    std::size_t left = v.size();
-    auto item = [&](const json::value* key, const json::value& content) {
-        out.append(indent + 2, ' ');
-        if (key) out += json::to_string(*key) + ": ";
-        append_json(out, content, indent + 2);
-        out += --left ? ",\n" : "\n";
-    };
-    for (const json::member& each : v.members()) item(&each.name, each.content);
-    for (const json::value& each : v.items()) item(nullptr, each);
-    out.append(indent, ' ');
-    out += object ? '}' : ']';
+bool is_json_of(const content& block, const json::value& v) {
+    std::string_view text = block.is_text() ? std::string_view(block.text()) : text_in(block.as_block(), "text");
+    if (block.type() != "text" || text.empty()) return false;
+    json::document document;
+    const json::value* parsed = document.read(text);
+    return parsed && *parsed == v;
 }
 
 }  // namespace
 
-std::string shown(const json::value& v) {
-    std::string text;
-    append_json(text, v, 0);
-    return printable(text) + "\n";
-}
+std::string shown(const json::value& v) { return json_text(v, false) + "\n"; }
 
 std::string shown(const content& block) {
     if (block.is_text()) return ended(printable(block.text()));
@@ -74,13 +59,16 @@ std::string shown(const content& block) {
     return shown(b);
 }
 
-std::string shown(const tool_result& result) {
+std::string shown(const tool_result& result, bool terminal, bool colors) {
     std::string text;
-    for (const content& each : result.content) text += shown(each);
-    // The same content is in a text block, for clients without structured output.
-    bool has_text =
-        std::any_of(result.content.begin(), result.content.end(), [](const content& c) { return c.type() == "text"; });
-    if (result.structured && !has_text) text += shown(*result.structured);
+    bool has_text = false;
+    for (const content& each : result.content) {
+        has_text = has_text || each.type() == "text";
+        // Servers repeat structured content as text, for clients without structured output.
+        bool repeated = terminal && result.structured && is_json_of(each, *result.structured);
+        text += repeated ? json_text(*result.structured, colors) + "\n" : shown(each);
+    }
+    if (result.structured && !has_text) text += json_text(*result.structured, colors) + "\n";
     return text;
 }
 

@@ -13,7 +13,8 @@ namespace keel::command {
 
 /// Text is shown as it is; other content as a line in brackets that describes it. Ends with a newline unless empty.
 std::string shown(const content& block);
-std::string shown(const tool_result& result);
+/// In a terminal, structured content is shown as indented JSON even if the server repeats it as text.
+std::string shown(const tool_result& result, bool terminal, bool colors);
 std::string shown(const resource_contents& what);
 /// Indented JSON.
 std::string shown(const json::value& v);

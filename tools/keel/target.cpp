@@ -6,7 +6,9 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <sys/stat.h>
@@ -46,15 +48,27 @@ server_target web_target(const options& o) {
 }  // namespace
 
 server_target target_of(const options& o) {
+    // The library's message has the invalid address, but not the option.
+    auto of_option = [](const char* name, auto make) -> server_target {
+        try {
+            return make();
+        } catch (const std::invalid_argument& e) {
+            std::string_view why = e.what();
+            constexpr std::string_view library = "keel: ";
+            if (why.starts_with(library)) why.remove_prefix(library.size());
+            throw usage_error(std::string(name) + ": " + std::string(why));
+        }
+    };
     if (!o.url.empty()) return web_target(o);
-    if (!o.unix_path.empty()) return unix_socket{o.unix_path};
-    if (!o.tcp.empty()) return tcp{o.tcp};
+    if (!o.unix_path.empty()) return of_option("--unix", [&] { return server_target(unix_socket{o.unix_path}); });
+    if (!o.tcp.empty()) return of_option("--tcp", [&] { return server_target(tcp{o.tcp}); });
     if (!o.directory.empty()) check_directory(o.directory);
     child_process child;
     child.command = o.child[0];
     child.arguments.assign(o.child.begin() + 1, o.child.end());
     child.environment = o.environment;
     child.directory = o.directory;
+    child.inherit_environment = o.inherit_environment;
     return child;
 }
 

@@ -60,6 +60,8 @@ terminal_input::~terminal_input() {
     if (continued_ >= 0) ::close(continued_);
 }
 
+void terminal_input::discard_resumed() { resumed(); }
+
 bool terminal_input::resumed() {
     signalfd_siginfo info{};
     return ::read(continued_, &info, sizeof info) == sizeof info;
@@ -70,7 +72,6 @@ typed terminal_input::read_line(const std::stop_token& one, const std::stop_toke
     std::stop_callback on_one(one, [&wake] { wake(); });
     std::stop_callback on_other(other, [&wake] { wake(); });
     std::array<pollfd, 3> on = {{{fd_, POLLIN, 0}, {wake.fd(), POLLIN, 0}, {continued_, POLLIN, 0}}};
-    resumed();  // discard a SIGCONT from before the question
     while (true) {
         if (auto end = rest_.find('\n'); end != std::string::npos) {
             typed t{typed::kind::line, rest_.substr(0, end)};

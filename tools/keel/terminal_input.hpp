@@ -30,6 +30,8 @@ public:
     ~terminal_input();
 
     bool there() const noexcept { return fd_ >= 0; }
+    /// Call it before a question is shown: a SIGCONT from before does not show it again.
+    void discard_resumed();
     /// Returns the line without its end. Waits until one of the tokens is stopped.
     typed read_line(const std::stop_token& one, const std::stop_token& other);
     /// Discards input that was typed before the question was shown.

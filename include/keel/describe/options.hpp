@@ -99,8 +99,7 @@ constexpr detail::number_option exclusive_maximum(N n) {
 // Limits of strings, in Unicode code points. Checked by decode.
 constexpr detail::length_option min_length(std::size_t n) { return {&detail::field_notes::min_length, n}; }
 constexpr detail::length_option max_length(std::size_t n) { return {&detail::field_notes::max_length, n}; }
-// In the schema only: decode does not check them. Arguments of tools are validated against the schema, which checks `pattern`;
-// `format` is an annotation.
+// In the schema only: decode does not check them. Arguments of tools are validated against the schema.
 constexpr detail::string_option format(const char* name) { return {&detail::field_notes::format, name}; }
 constexpr detail::string_option pattern(const char* expression) { return {&detail::field_notes::pattern, expression}; }
 

@@ -27,10 +27,11 @@ enum class shape : std::uint8_t {
     bits,      // std::vector<bool>, whose elements have no address
     array,     // std::array
     map,
+    set,  // std::set, std::unordered_set
     variant,
     any,     // json::value
     object,  // a described struct
-    self,    // a type with keel_encode and keel_decode of its own
+    self,    // a type with functions of its own: keel_encode and keel_decode, or a codec
 };
 
 struct struct_table;
@@ -67,6 +68,15 @@ struct map_ops {
     void* (*insert)(void*, std::string_view key);
 };
 
+struct set_ops {
+    using visitor = bool (*)(void* context, const void* element);
+    using filler = bool (*)(void* context, void* element);
+    enum class outcome : std::uint8_t { added, duplicate, failed };
+    bool (*each)(const void*, void* context, visitor);  // stops at the first false
+    void (*clear)(void*) noexcept;
+    outcome (*insert)(void*, void* context, filler);  // failed: the filler returned false
+};
+
 struct variant_ops {
     std::size_t (*index)(const void*) noexcept;
     const void* (*content)(const void*) noexcept;
@@ -77,6 +87,8 @@ struct self_ops {
     json::value (*encode)(const void*);
     bool (*write)(std::string& out, const void*);
     bool (*decode)(const json::value&, void*, decode_error&);
+    json::value (*schema)() = nullptr;  // null: {}
+    bool complete = false;              // decode accepts only what the schema allows, for all that Keel can know
 };
 
 /// Describes a type. Which of the pointers are set depends on the shape.
@@ -85,12 +97,13 @@ struct type_table {
     bool is_signed = false;
     std::size_t size = 0;
     std::size_t count = 0;                            // elements of an array, alternatives of a variant
-    const type_table* element = nullptr;              // of nullable, list, array, map
+    const type_table* element = nullptr;              // of nullable, list, array, map, set
     const type_table* const* alternatives = nullptr;  // of a variant
     const nullable_ops* nullable = nullptr;
     const list_ops* list = nullptr;
     const bits_ops* bits = nullptr;
     const map_ops* map = nullptr;
+    const set_ops* set = nullptr;
     const variant_ops* variant = nullptr;
     const self_ops* self = nullptr;
     const struct_table& (*fields)() noexcept = nullptr;  // functions, because a struct may contain itself (in a list)
@@ -174,6 +187,27 @@ template <class T>
 concept described_enum = requires {
     { keel_description(detail::tag<T>{}) } -> std::same_as<const detail::enum_table&>;
 };
+
+/// The JSON form of a type that is not yours. Specialize it:
+///
+///     template <>
+///     struct keel::codec<money> {
+///         static json::value encode(const money& from);
+///         static bool decode(const json::value& from, money& into, keel::decode_error& error);  // sets the error if it is false
+///         static json::value schema();  // optional; {} without it
+///     };
+template <class T>
+struct codec;
+
+namespace detail {
+template <class T>
+concept has_codec = requires { sizeof(codec<T>); };
+template <class T>
+concept valid_codec = requires(const T& from, T& into, const json::value& v, decode_error& e) {
+    { codec<T>::encode(from) } -> std::convertible_to<json::value>;
+    { codec<T>::decode(v, into, e) } -> std::same_as<bool>;
+};
+}  // namespace detail
 
 /// A type with its own functions keel_encode and keel_decode, in its namespace. keel_decode sets the error if it returns false. An
 /// optional `bool keel_write_json(std::string&, const T&)` writes the text directly.

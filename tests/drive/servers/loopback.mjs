@@ -1,5 +1,5 @@
-// Loaded before a server that would listen on every interface, at a port that it must be told: it listens on loopback, at a port
-// of the system's choice, and says where.
+// Loaded before a server that would listen on all interfaces at a given port: it listens on loopback at a port chosen
+// by the system, and prints the address.
 import net from 'node:net';
 
 const listen = net.Server.prototype.listen;

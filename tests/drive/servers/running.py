@@ -24,7 +24,7 @@ OFFICIAL = MODULES / "@modelcontextprotocol"
 
 
 def node():
-    """Installs what is missing."""
+    """Installs missing packages."""
     try:
         with ts_clients.alone():
             return node_packages.install(HERE)
@@ -61,7 +61,7 @@ class Cluster:
 
     def __init__(self):
         self.asked = queue.SimpleQueue()  # for the pods
-        self.left = queue.SimpleQueue()  # by those who had asked
+        self.left = queue.SimpleQueue()  # requests whose client has disconnected
         cluster = self
 
         class Request(http.server.BaseHTTPRequestHandler):
@@ -117,7 +117,7 @@ class HttpProcess(kp.Watched):
     """A server with its own port. `origin` is its URL."""
 
     def __init__(self, *command, says=True, **environment):
-        self.log = tempfile.TemporaryFile()  # never full: the server cannot hang on its own complaints
+        self.log = tempfile.TemporaryFile()  # a file is never full, so logging cannot block the server
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log,
                                         env={**os.environ, **environment})
         super().__init__(self.process.pid)

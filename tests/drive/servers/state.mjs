@@ -1,5 +1,5 @@
-// What the servers beside this file have in common: the facts behind their tools. They belong to the process, because with
-// 2026-07-28 over HTTP each request meets a server object of its own.
+// Shared by the servers in this folder: the data behind their tools. It belongs to the process, because with 2026-07-28
+// over HTTP each request has its own server object.
 import { createServer } from 'node:http';
 
 export const form = {
@@ -16,12 +16,13 @@ export const text = (said) => ({ content: [{ type: 'text', text: String(said) }]
 export const state = { note: 'nothing yet', grown: false };
 export const sessions = new Map();  // of the older revisions over HTTP
 
-/// Calls that never end by themselves. Who asks for a cancelled one waits until there is one that nobody has been told of.
+/// Calls that wait until they are cancelled. A request for a cancelled call waits until there is one that was not
+/// reported yet.
 export class Waits {
     #cancelled = 0;
     #asking = [];
 
-    /// Until its signal says stop.
+    /// Waits until its signal is aborted.
     async wait(signal) {
         if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
         this.#cancelled += 1;
@@ -43,7 +44,7 @@ export class Waits {
     }
 }
 
-/// Serves at a port of the system's choice on loopback, and says where.
+/// Serves on loopback at a port chosen by the system, and prints the address.
 export function listen(handle) {
     const listener = createServer(handle);
     listener.listen(0, '127.0.0.1', () => console.error(`serving http://127.0.0.1:${listener.address().port}/mcp`));

@@ -1,5 +1,5 @@
-// One of each feature on the official TypeScript SDK, version 1, which knows the older revisions only: `stdio`, or `http`
-// (Streamable HTTP with sessions).
+// One of each feature with the official TypeScript SDK, version 1, which supports only the older revisions: `stdio`, or
+// `http` (Streamable HTTP with sessions).
 import { randomUUID } from 'node:crypto';
 import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';

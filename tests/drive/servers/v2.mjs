@@ -1,5 +1,5 @@
-// One of each feature on the official TypeScript SDK, version 2, for both eras: `stdio`, or `http` (2026-07-28, and the older
-// revisions with sessions, at one address).
+// One of each feature with the official TypeScript SDK, version 2, for both eras: `stdio`, or `http` (2026-07-28, and
+// the older revisions with sessions, at one address).
 import { randomUUID } from 'node:crypto';
 import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from '@modelcontextprotocol/node';
 import {
@@ -16,7 +16,7 @@ import { beginningWith, form, listen, question, sessions, state, text, Waits } f
 
 const waits = new Waits();
 
-/// Questions: in the older revisions a request to the client, in 2026-07-28 a result that says what is missing.
+/// Questions: in the older revisions a request to the client, in 2026-07-28 an input_required result.
 function addQuestions(server, era, tool) {
     const ask = (name, push, asked, show) =>
         tool(name, {}, async (_, ctx) => {
@@ -118,7 +118,7 @@ function makeServer(era, changed) {
     return server;
 }
 
-/// A connection has one server object: that tells of its own changes.
+/// Each connection has its own server object, which sends its change notifications.
 const toldByServer = {
     note: (server) => server.server.sendResourceUpdated({ uri: 'note://today' }),
     tools: (change) => change(),

@@ -2,14 +2,14 @@
 import * as v1 from './v1-client.mjs';
 import * as v2 from './v2-client.mjs';
 
-/// An adapter (conversation.mjs says what is in it) of the client v1, v2-legacy, v2-auto or v2-pin, connected to a place
-/// (transports.mjs).
+/// An adapter (see conversation.mjs) of the client v1, v2-legacy, v2-auto or v2-pin, connected to a server (see
+/// transports.mjs).
 export function open(which, place, transportOptions) {
     const [version, mode] = which.split('-');
     return version === 'v1' ? v1.open(place, transportOptions) : v2.open(mode, place, transportOptions);
 }
 
-/// Runs all steps, also after one has failed, and says how many passed. The exit status is 1 if any failed.
+/// Runs all steps, also after one has failed, and prints how many passed. The exit status is 1 if any failed.
 export async function run(title, steps) {
     let passed = 0;
     let failed = 0;

@@ -31,10 +31,10 @@ async function refusal(promise) {
 function steps(adapter) {
     const { client, call, server, tap } = adapter;
     const can = server.can(adapter.era);
-    // Over HTTP a cancelled request may have to be answered: with this error.
+    // Over HTTP a cancelled request may get an answer: this error.
     const withdrawnAnswer = (message) => !server.oneStream && message.error?.code === -32800;
 
-    // Until this many calls run at the server, besides the one that asks.
+    // Waits until this many calls run on the server, without the one that asks.
     async function running(count) {
         while ((await call('health', {})).structuredContent.in_flight !== count + 1);
     }
@@ -76,7 +76,8 @@ function steps(adapter) {
         },
 
         'wrong arguments and unknown tools are refused, and the session goes on': async () => {
-            // Revisions differ in whether wrong arguments are a protocol error or a failed tool; both name the field.
+            // Depending on the revision, invalid arguments are a protocol error or a tool-level error; both name the
+            // field.
             let said;
             try {
                 const result = await call('echo', { text: 5 });
@@ -167,7 +168,7 @@ function steps(adapter) {
 
         'every request was answered once, the cancelled ones not at all or once': () => {
             for (const { id, method } of tap.sent) {
-                // The handshake is over before we listen; our answers to the server have an id and no method.
+                // The handshake is complete before we listen; our answers to the server have an id and no method.
                 if (id === undefined || method === undefined) continue;
                 if (['initialize', 'server/discover'].includes(method)) continue;
                 const count = tap.answers(id).length;

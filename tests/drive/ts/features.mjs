@@ -1,14 +1,14 @@
-// Everything in the demo besides its plain tools: resources, prompts, completion, logs, changes, and questions to the user.
-// The adapter (see conversation.mjs) has for this
+// All features of the demo besides its plain tools: resources, prompts, completion, logs, changes, and elicitation. For
+// this the adapter (see conversation.mjs) has
 //
-//   adapter.heard      what notifications came, through the SDK's own handlers
-//   adapter.user       what answers the server's questions: elicit(params, signal) and sample(params)
-//   adapter.request(method, params)   a request that is not of the protocol
+//   adapter.heard      the notifications that the SDK passed to its handlers
+//   adapter.user       the handlers of server requests: elicit(params, signal) and sample(params)
+//   adapter.request(method, params)   a custom request
 
 import assert from 'node:assert/strict';
 import { Buffer } from 'node:buffer';
 
-/// The notifications that the SDK handed to its handlers, and a way to wait for the next one.
+/// The notifications that the SDK passed to its handlers, and a way to wait for the next one.
 export class Heard {
     constructor() {
         this.all = [];
@@ -41,7 +41,7 @@ export class Heard {
     }
 }
 
-/// Steps that make sense only under a condition.
+/// Steps that apply only under a condition.
 export const only = (condition, steps) => (condition ? steps : {});
 
 const text = (result) => result.content.map((block) => block.text ?? '').join('\n');
@@ -53,7 +53,7 @@ const everyAnswer = {
     'Who travels?': { name: 'Ada', email: 'ada@example.com' },
 };
 
-/// A user who fills in every form, except that the one with this message is answered otherwise.
+/// A user who fills in every form, except for the one with this message.
 export function traveller(seen, otherwise = {}) {
     return ({ message, requestedSchema }) => {
         seen.push(message);
@@ -91,7 +91,7 @@ function toolSteps(adapter) {
             assert.equal(content[5].uri, 'demo://readme');
         },
 
-        // The SDK itself checks structured content against the output schema, once it has listed the tools.
+        // The SDK checks structured content against the output schema after it has listed the tools.
         'structured content fits its schema': async () => {
             const result = await call('weather', { city: 'Cairo', in: 'fahrenheit' });
             assert.deepEqual(result.structuredContent, {
@@ -108,7 +108,7 @@ function toolSteps(adapter) {
             };
             const { structuredContent } = await call('request_facts', {}, undefined, _meta);
             assert.equal(structuredContent.protocol_version, adapter.revision);
-            // Without a session nobody remembers who has opened it.
+            // Without a session the server does not store who has opened it.
             assert.equal(structuredContent.client, adapter.server.can(adapter.era).remember ? adapter.name : '');
             assert.equal(structuredContent.traceparent, _meta.traceparent);
             assert.equal(structuredContent.tracestate, _meta.tracestate);
@@ -125,7 +125,7 @@ function toolSteps(adapter) {
             assert.match(client.getInstructions(), /book_trip/);
             const { echo } = await adapter.request('demo/echo', { a: [1, 'x'] });
             assert.deepEqual(echo, { a: [1, 'x'] });
-            // Extensions are known since 2026-07-28.
+            // Extensions exist since 2026-07-28.
             const declared = client.getServerCapabilities().extensions?.['com.example/demo-echo'];
             assert.deepEqual(declared, adapter.era === 'modern' ? { methods: ['demo/echo'] } : undefined);
         },
@@ -163,7 +163,7 @@ function readingSteps(adapter) {
         'what is not there is said to be not found': async () => {
             for (const uri of ['demo://planets/pluto', 'demo://planets/..', 'demo://nothing']) {
                 await assert.rejects(client.readResource({ uri }));
-                // Version 2 of the SDK shows -32002 as -32602, so we look at what was sent.
+                // Version 2 of the SDK maps -32002 to -32602, so check the message that was sent.
                 const { error } = tap.received.at(-1);
                 assert.equal(error.code, adapter.era === 'modern' ? -32602 : -32002, uri);
                 assert.deepEqual(error.data, { uri });
@@ -216,7 +216,7 @@ function changeSteps(adapter) {
     const names = async () => (await client.listTools()).tools.map((tool) => tool.name);
     const read = async () => Number((await client.readResource({ uri: counter })).contents[0].text);
 
-    // What the client wants to hear of. In the older revisions changes of lists are told to all.
+    // The notifications that the client requests. In the older revisions list changes are sent to all clients.
     async function subscribe() {
         if (!modern) {
             await client.subscribeResource({ uri: counter });
@@ -231,8 +231,8 @@ function changeSteps(adapter) {
         };
     }
 
-    // Until everything has come that the server had said before. Where answers and changes come on streams of their own,
-    // another change shows it.
+    // Waits until all earlier messages of the server have arrived. If answers and changes have separate streams,
+    // another change shows this.
     async function settled() {
         if (server.oneStream) return call('echo', { text: 'messages come in order' });
         const unsubscribe = modern ? await client.listen({ toolsListChanged: true }) : undefined;
@@ -246,8 +246,8 @@ function changeSteps(adapter) {
 
     const logSteps = {
         'a log message comes if the client wants its level': async () => {
-            // Version 2 of the SDK sends logging/setLevel on a modern connection too, where there is no such method: the
-            // level goes with each request.
+            // Version 2 of the SDK sends logging/setLevel on a modern connection too, where the method does not exist:
+            // the level is part of each request.
             const _meta = modern ? { 'io.modelcontextprotocol/logLevel': 'warning' } : undefined;
             if (!modern) await client.setLoggingLevel('warning');
             await call('log', { level: 'info', text: 'quiet' }, undefined, _meta);
@@ -314,7 +314,7 @@ function askingSteps(adapter) {
                 ['Where to, and for how long?', new Set(['Which room?', 'Who travels?']), `${offer}. Book it?`],
             );
             assert.equal(seen.length, 4);
-            // Older revisions: four requests to the client. 2026-07-28: none, but the call is made four times.
+            // Older revisions: four requests to the client. 2026-07-28: none, but the call is sent four times.
             assert.equal(questions().length - asked, modern ? 0 : 4);
             assert.equal(calls('book_trip').length - sent, modern ? 4 : 1);
             if (modern) assert.ok(calls('book_trip').at(-1).params.requestState.length > 0);
@@ -330,8 +330,8 @@ function askingSteps(adapter) {
                     );
                 }
             }
-            // What stands in `once` happened once in each call that came so far: one booking and four that ended in
-            // the second round.
+            // The step in `once` ran once in each call so far: one booking and four calls that ended in the second
+            // round.
             adapter.user.elicit = traveller([]);
             assert.match(text(await call('book_trip', {})), /^booking 6: /);
         },
@@ -340,7 +340,8 @@ function askingSteps(adapter) {
             adapter.user.elicit = traveller([], {
                 'Where to, and for how long?': { action: 'accept', content: { city: 'X', days: 400 } },
             });
-            // The SDKs look at it themselves; whoever finds it first, the call fails and the session goes on.
+            // The SDKs validate it themselves; whichever side detects it first, the call fails and the session
+            // continues.
             await assert.rejects(call('book_trip', {}));
             assert.equal(text(await call('echo', { text: 'still here' })), 'still here');
         },
@@ -358,7 +359,7 @@ function askingSteps(adapter) {
             await asked.promise;
             controller.abort('changed my mind');
             await booking;
-            // Older revisions: the question is withdrawn by the server.
+            // Older revisions: the server cancels the request.
             if (!modern) await gone.promise;
             gone.resolve();
             assert.equal(text(await call('echo', { text: 'after' })), 'after');
@@ -370,7 +371,7 @@ function askingSteps(adapter) {
                 seen.push(params);
                 return { action: 'accept' };
             };
-            // Older revisions say when it is done; 2026-07-28 has no such notification.
+            // Older revisions send a completion notification; 2026-07-28 does not have it.
             const complete = modern ? undefined : heard.next('notifications/elicitation/complete');
             assert.equal(text(await call('open_page', {})), 'the user agreed to open it');
             assert.equal(seen.length, 1);
@@ -402,7 +403,7 @@ function askingSteps(adapter) {
     };
 }
 
-/// Where nobody can be asked, a tool that asks says so at once.
+/// If the client cannot be asked, a tool that asks fails at once.
 function unaskedSteps({ call, code }) {
     const asking = { book_trip: {}, open_page: {}, summarize: { text: 'a long text' }, ask_roots: {} };
     return {

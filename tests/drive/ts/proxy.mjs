@@ -1,15 +1,15 @@
-// A TCP proxy that loses connections when told.
+// A TCP proxy that drops connections on request.
 import net from 'node:net';
 
 export class CuttingProxy {
     constructor(target) {
         this.target = new URL(target);
         this.pairs = new Set();
-        this.held = undefined;  // connections that wait for release(), while new ones are held
-        this.muted = undefined;  // what the server said and the client does not get, while muted
+        this.held = undefined;  // new connections that wait for release()
+        this.muted = undefined;  // output of the server that the client does not get
     }
 
-    /// Listens on a port of the system's choice; `url` is then the target's, through us.
+    /// Listens on a port chosen by the system; `url` is the URL of the target through the proxy.
     static async open(target) {
         const proxy = new CuttingProxy(target);
         proxy.listener = net.createServer((client) => proxy.#take(client));
@@ -34,7 +34,7 @@ export class CuttingProxy {
         this.pairs.clear();
     }
 
-    /// From now on new connections get no answer, until release().
+    /// New connections get no answer until release().
     hold() {
         this.held ??= [];
     }
@@ -45,13 +45,13 @@ export class CuttingProxy {
         for (const client of waiting) this.#take(client);
     }
 
-    /// From now on what the server says is lost, until the connections are cut. Resolves when that has these words in it.
+    /// Drops the output of the server until the connections are cut. Resolves when the output contains these words.
     mute(words) {
         return new Promise((resolve) => { this.muted = { said: '', words, resolve }; });
     }
 
     #take(client) {
-        client.on('error', () => {});  // the other end of a reset connection; what matters is seen by the clients
+        client.on('error', () => {});  // errors of a reset connection are checked by the clients
         if (this.held) {
             this.held.push(client);
             return;

@@ -1,5 +1,5 @@
-// Connections are lost on the way: `node resume.mjs CLIENT URL`. The older revisions take up their streams again; in 2026-07-28 a
-// lost connection is the end of the call. Each step has a session and a proxy of its own.
+// Lost connections: `node resume.mjs CLIENT URL`. The older revisions resume their streams; in 2026-07-28 a lost
+// connection ends the call. Each step has its own session and proxy.
 import assert from 'node:assert/strict';
 
 import { open, run } from './clients.mjs';
@@ -14,7 +14,7 @@ const text = (result) => result.content.map((block) => block.text ?? '').join('\
 const toTen = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 const counter = 'demo://counter';
 
-/// A client whose connections can be cut, for the time of one step.
+/// A client whose connections can be cut, for one step.
 function cuttable(step) {
     return async () => {
         const proxy = await CuttingProxy.open(url);
@@ -43,7 +43,8 @@ function answeredOnce(tap) {
 const resumptions = [];  // of all steps
 const resumed = ({ server }) => server.requests.filter(({ headers }) => headers.has('last-event-id'));
 
-/// The demo's sleep makes ten reports. Calls `each` with every one; in the end all of them and the answer have come once.
+/// The demo's sleep sends ten progress notifications. Calls `each` with every one; in the end all of them and the
+/// answer must have arrived once.
 async function sleepThrough(adapter, each, options = {}) {
     const seen = [];
     const onprogress = ({ progress }) => {
@@ -90,7 +91,7 @@ const olderSteps = {
         await client.subscribeResource({ uri: counter });
         for (let times = 0; times < 4; ++times) {
             const updated = heard.next('notifications/resources/updated');
-            // The first time it is up: from then on the client has the id of an event to come back with.
+            // After the first connection the client has an event id to resume from.
             if (times > 0) {
                 proxy.hold();
                 proxy.cut();
@@ -110,8 +111,8 @@ const olderSteps = {
         let back;
         adapter.user.elicit = async (params) => {
             const answer = fill(params);
-            // Answers are sent once and must not be lost: no cut while the one of the other question in this round may be on
-            // its way, and none is sent before the client has noticed the cut.
+            // Answers are sent once and must not be lost: do not cut while the answer to the other question of this
+            // round may be in transit, and send none before the client has noticed the cut.
             if (seen.length !== 3) {
                 back = adapter.server.nextAnswered(({ headers }) => headers.has('last-event-id'));
                 proxy.cut();
@@ -123,7 +124,7 @@ const olderSteps = {
         assert.equal(seen.length, 4);
     }),
 
-    // Of a single cut it cannot be said: all the rest may have come with the event at which it was made.
+    // A single cut proves nothing: the rest may have arrived with the event at which it was made.
     'streams were resumed, and none of them in vain': () => {
         assert.ok(resumptions.length > 10, `${resumptions.length} resumptions`);
         for (const { method, status } of resumptions) assert.deepEqual([method, status], ['GET', 200]);
@@ -148,7 +149,7 @@ const modernSteps = {
         await begun.promise;
         proxy.cut();
         await untilHealth(url, ({ inFlight }) => inFlight === 0);
-        controller.abort();  // the SDK itself would wait on until its time is up
+        controller.abort();  // the SDK would wait until its timeout
         await sleeping;
     }),
 

@@ -1,5 +1,5 @@
-// Events come while the call runs, not at its end: `node streams.mjs CLIENT URL DIRECT`, where DIRECT is the same server without
-// what stands between it and the client.
+// Events arrive while the call runs, not at its end: `node streams.mjs CLIENT URL DIRECT`, where DIRECT is the same
+// server without the proxy.
 import assert from 'node:assert/strict';
 
 import { open, run } from './clients.mjs';
@@ -17,7 +17,8 @@ await run(`${adapter.title} streams`, {
     'progress comes while the call runs, and giving up ends the call at the server': async () => {
         const controller = new AbortController();
         const begun = deferred();
-        // Ten reports in all. It is given up at the first: whoever holds the events back never shows it.
+        // Ten progress notifications in total. The call is cancelled at the first one, which never arrives if events
+        // are buffered.
         const options = { signal: controller.signal, timeout: 3_600_000, onprogress: begun.resolve };
         const sleeping = assert.rejects(call('sleep', { ms: 30_000 }, options));
         assert.equal((await begun.promise).progress, 1);

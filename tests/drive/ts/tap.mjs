@@ -1,10 +1,10 @@
-/// Keeps what passes over a transport, in order. Sent messages are seen from the moment of the call on, received ones
-/// from after the connection was made: the SDK installs its own callbacks while connecting.
+/// Records the messages of a transport, in order. Sent messages are recorded from the call on, received ones after the
+/// connection was opened, because the SDK installs its own callbacks while connecting.
 export class Tap {
     constructor(transport) {
         this.sent = [];
         this.received = [];
-        this.withdrawn = new Set();  // ids of requests that the client gave up, by message or by closing their stream
+        this.withdrawn = new Set();  // ids of requests that the client cancelled, by message or by closing their stream
         this.transport = transport;
         const send = transport.send.bind(transport);
         transport.send = (message, options) => {

@@ -1,15 +1,15 @@
-// How a client reaches the server. The end of the command line says it:
+// How a client connects to the server, given by the end of the command line:
 //
-//   stdio COMMAND [ARGUMENT...]   a server of its own, ended with the conversation
-//   http URL [json] [stateless]   Streamable HTTP, and what the server was told about its answers
+//   stdio COMMAND [ARGUMENT...]   a server process, ended with the conversation
+//   http URL [json] [stateless]   Streamable HTTP, and the options of the server
 //   sse URL                       the transport of 2024-11-05
 //
 //   reach.transport      for the SDK's client
-//   reach.ready()        until the server can say something unasked
-//   reach.oneStream      all messages of the server come in one order
-//   reach.can(era)       what there is besides plain calls:
-//                        speak     messages on the way to an answer
-//                        ask       questions to the client
+//   reach.ready()        waits until the server can send messages of its own
+//   reach.oneStream      all messages of the server arrive in one order
+//   reach.can(era)       the supported features besides plain calls:
+//                        speak     messages before the answer
+//                        ask       requests to the client
 //                        remember  log levels and subscriptions
 //                        cancel
 //   reach.leave(client)  ends the conversation and waits until the server has noticed
@@ -27,7 +27,7 @@ class Stdio {
     }
 
     async ready() {
-        // The SDK reaps the process by itself but does not say how it ended.
+        // The SDK reaps the process but does not report how it ended.
         const child = this.transport._process;
         this.exit = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
     }
@@ -38,7 +38,7 @@ class Stdio {
     }
 }
 
-/// What the server says of itself beside the protocol, until it is so.
+/// Polls the health of the server until the condition is true.
 export async function untilHealth(origin, condition) {
     while (!condition(await (await fetch(new URL('/health', origin))).json()));
 }
@@ -50,7 +50,7 @@ class Http {
         this.url = new URL(url);
         this.json = told.includes('json');
         this.stateless = told.includes('stateless');
-        this.requests = [];  // method, headers and status of each, in the order of the answers
+        this.requests = [];  // method, headers and status of each, in the order of the responses
         this.waiting = [];
         this.transport = new StreamableHTTPClientTransport(this.url, {
             ...options,
@@ -65,19 +65,19 @@ class Http {
     }
 
     can(era) {
-        // Each request of 2026-07-28 brings all that it needs, and its questions come as results. In the older revisions
-        // questions need a stream to the client, and everything else a session.
+        // A request of 2026-07-28 is self-contained, and its questions are results. In the older revisions questions
+        // need a stream to the client, and everything else needs a session.
         const session = era === 'modern' || !this.stateless;
         const questions = era === 'modern' || !(this.stateless || this.json);
         return { speak: !this.json, ask: questions, remember: session, cancel: session };
     }
 
-    /// The next request, of those that will be answered, that is as wanted.
+    /// The next request with a response that matches.
     nextAnswered(wanted) {
         return new Promise((resolve) => this.waiting.push({ wanted, resolve }));
     }
 
-    /// The SDK opens the stand-alone stream after connect() has returned, and only on a session.
+    /// The SDK opens the GET stream after connect() has returned, and only in a session.
     async ready() {
         if (this.transport.sessionId === undefined) return;
         const isListening = ({ method }) => method === 'GET';

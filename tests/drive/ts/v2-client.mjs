@@ -1,10 +1,11 @@
 // The client of the official TypeScript SDK, version 2, in one of its modes:
 //
 //   legacy   the handshake of the older revisions
-//   auto     asks server/discover first (over stdio on a process of its own that is ended after the answer)
-//   pin      2026-07-28 and nothing else
+//   auto     sends server/discover first (over stdio to a separate process that is ended after the answer)
+//   pin      only 2026-07-28
 //
-// On a modern connection this client answers the questions in a result by the same handlers, and calls again by itself.
+// On a modern connection this client answers the questions in a result with the same handlers, and repeats the call
+// itself.
 import assert from 'node:assert/strict';
 
 import { Client, ProtocolError, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -16,7 +17,7 @@ import { reach } from './transports.mjs';
 
 const modern = '2026-07-28';
 
-// For a method that is not of the protocol the SDK wants to know what its result looks like.
+// For a custom method the SDK needs the schema of the result.
 const anything = { '~standard': { version: 1, vendor: 'keel', validate: (value) => ({ value }) } };
 
 export async function open(mode, place, transportOptions) {

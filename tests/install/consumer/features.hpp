@@ -1,7 +1,7 @@
 #pragma once
 
-// A server whose tools cross the border between the user's files and the library in every way that build flags can break:
-// state looked up by type, exceptions in both directions.
+// A server whose tools cross the boundary between user code and library in every way that build flags can break: state
+// that is looked up by type, and exceptions in both directions.
 
 #include <keel/server.hpp>
 
@@ -54,7 +54,7 @@ inline void add_features(keel::server& server) {
         }
         return "nothing";
     });
-    // Thrown by the library into a coroutine of the user's.
+    // Thrown by the library into a user coroutine.
     server.add_tool("catch_in_task", "Catch an exception of the library in a coroutine",
                     [](keel::context& ctx) -> keel::task<std::string> {
                         std::string caught = "nothing";

@@ -1,0 +1,44 @@
+#pragma once
+
+// All of Keel except <keel/asio.hpp>, which needs Boost. Link keel::keel.
+
+#include <keel/answering.hpp>
+#include <keel/asking.hpp>
+#include <keel/async.hpp>
+#include <keel/base64.hpp>
+#include <keel/blocking_client.hpp>
+#include <keel/call.hpp>
+#include <keel/child_process.hpp>
+#include <keel/client.hpp>
+#include <keel/config.hpp>
+#include <keel/connection.hpp>
+#include <keel/content.hpp>
+#include <keel/context.hpp>
+#include <keel/decode_error.hpp>
+#include <keel/describe.hpp>
+#include <keel/error.hpp>
+#include <keel/handler.hpp>
+#include <keel/http_server.hpp>
+#include <keel/json.hpp>
+#include <keel/limits.hpp>
+#include <keel/log_level.hpp>
+#include <keel/loop.hpp>
+#include <keel/main.hpp>
+#include <keel/middleware.hpp>
+#include <keel/prompt.hpp>
+#include <keel/prompt_handler.hpp>
+#include <keel/resource.hpp>
+#include <keel/run.hpp>
+#include <keel/sampling.hpp>
+#include <keel/schema.hpp>
+#include <keel/server.hpp>
+#include <keel/server_health.hpp>
+#include <keel/server_target.hpp>
+#include <keel/subscription.hpp>
+#include <keel/task.hpp>
+#include <keel/tool.hpp>
+#include <keel/trace.hpp>
+#include <keel/transport.hpp>
+#include <keel/types.hpp>
+#include <keel/types_json.hpp>
+#include <keel/version.hpp>

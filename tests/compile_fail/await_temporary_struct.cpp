@@ -1,0 +1,10 @@
+// only g++ before 13
+// expect: keel: g++ 12 destroys a temporary struct twice in a co_await: give the arguments a name first
+#include <keel/client.hpp>
+
+struct args {
+    std::string text;
+};
+KEEL_DESCRIBE(args, text)
+
+keel::task<void> f(keel::client& c) { co_await c.call_tool("echo", args{.text = "x"}); }
