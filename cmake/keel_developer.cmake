@@ -23,7 +23,7 @@ target_compile_options(
               $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wconversion>
               "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>"
               # In a unity build the names of one file are visible in the next.
-              $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-shadow>
+              $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-shadow>
               $<$<BOOL:${KEEL_WERROR}>:-Werror>)
 
 if(KEEL_SANITIZE)

@@ -374,7 +374,8 @@ class Resources(ChildTest):
     def test_std08_flood(self):
         """STD-08: 100 MB on standard error are read and discarded without an error"""
         self.opens("flood", events=["stderr_bytes"])
-        while self.caller.event("stderr_bytes")["bytes"] < 99_000_000:
+        # test-caller reports once per MiB, so up to 1 MiB of the 100 MB may stay unreported.
+        while self.caller.event("stderr_bytes")["bytes"] < 98_000_000:
             pass
         self.facts()
         if not kp.is_sanitized():

@@ -66,8 +66,10 @@ class InTerminal(CommandTest):
             t.expect(PROMPT)
             t.type("nonsense\x03call echo text=xyz\x7f\r")
             t.expect("\r\nxy\r\n")
+            t.expect(PROMPT)
             t.type("nonsense\x01\x0bcall echo text=ä漢\r")
             t.expect("\r\nä漢\r\n")
+            t.expect(PROMPT)
             t.type("\x04")
             self.assertEqual(t.end(), 0)
 
@@ -77,10 +79,13 @@ class InTerminal(CommandTest):
             t.expect(PROMPT)
             t.type("call echo text=first\r")
             t.expect("\r\nfirst\r\n")
+            t.expect(PROMPT)  # until then the terminal edits lines itself, and takes DEL and the arrow keys
             t.type(" call echo text=hidden\r")
             t.expect("\r\nhidden\r\n")
+            t.expect(PROMPT)
             t.type("\x1b[A\x7fX\r")
             t.expect("\r\nfirsX\r\n")
+            t.expect(PROMPT)
             t.type("exit\r")
             self.assertEqual(t.end(), 0)
         file = Path(self.path("history"))
@@ -90,6 +95,7 @@ class InTerminal(CommandTest):
             t.expect(PROMPT)
             t.type("\x10\x10\x10\r")  # Ctrl-P
             t.expect("\r\nfirst\r\n")
+            t.expect(PROMPT)
             t.type("\x04")
             self.assertEqual(t.end(), 0)
 
