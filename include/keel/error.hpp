@@ -17,7 +17,7 @@ enum class error_kind : unsigned char {
     timed_out,     // no answer before the timeout: the peer may or may not have done the work
     cancelled,     // the caller cancelled the request
     unauthorized,  // authentication required: get a token, then retry
-    unavailable,  // not possible here: the peer cannot be asked, too many requests are queued, or there is no connection
+    unavailable,   // the peer does not support it, too many requests are queued, or there is no connection
     stream_lost,   // HTTP: the answer to this request was lost; the server may have served it. Other requests continue
     session_lost,  // HTTP, before 2026-07-28: the server no longer knows the session of this request
 };

@@ -91,7 +91,8 @@ implementation about_server(const json::value& result) {
     return about;
 }
 
-// All clients of this process share what is known about an HTTP origin. Other servers are probed each time, which is cheap.
+// All clients of this process share what is known about the era of an HTTP origin. A child process or socket is probed at each
+// connect, which costs one local round trip.
 std::shared_ptr<era_memory> memory_for(const client_options& o, const connector& where) {
     if (o.eras) return o.eras;
     if (!where.is_http()) return std::make_shared<era_memory>();

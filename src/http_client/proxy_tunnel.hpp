@@ -14,8 +14,8 @@
 
 namespace keel::inline KEEL_ABI::http_client {
 
-/// Sends CONNECT to the proxy. After that it is a connection, which its user must start. May be closed or destroyed in any of its
-/// callbacks.
+/// Sends CONNECT to the proxy. When `opened` was called without a failure, the tunnel is a connection to the server: start() it as
+/// any other. May be closed or destroyed in any of its callbacks.
 class proxy_tunnel final : public connection, private connection::listener {
 public:
     /// Called once with the failure, or "" if the tunnel is open. Not from inside the constructor or open, and not after close.

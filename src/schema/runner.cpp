@@ -82,7 +82,7 @@ inline bool runner::check(index at, const json::value& v, marks* seen) {
     return n.plain || check_rules(n, v, seen);
 }
 
-// In this file because check is inline in this file alone: no other may call it.
+// Must be in this file: check is defined inline here, so other files cannot call it.
 bool runner::accepts(const json::value& v) { return check(p_.root, v, nullptr); }
 
 bool runner::check_rules(const node& n, const json::value& v, marks* seen) {

@@ -10,7 +10,9 @@ import keel_process as kp
 from keel_command import CommandTest, Terminal, demo, keel, odd
 from keel_process import MODERN, until
 
-PROMPT = "keel> "
+# An empty line after the prompt: the shell reads keys. While a command runs, the terminal edits lines itself, and takes DEL,
+# the arrow keys and Ctrl-D.
+PROMPT = "keel> \r\x1b[6C"
 
 
 class Script(CommandTest):
@@ -79,7 +81,7 @@ class InTerminal(CommandTest):
             t.expect(PROMPT)
             t.type("call echo text=first\r")
             t.expect("\r\nfirst\r\n")
-            t.expect(PROMPT)  # until then the terminal edits lines itself, and takes DEL and the arrow keys
+            t.expect(PROMPT)
             t.type(" call echo text=hidden\r")
             t.expect("\r\nhidden\r\n")
             t.expect(PROMPT)
@@ -122,6 +124,7 @@ class InTerminal(CommandTest):
                 t.expect(PROMPT)
                 t.type("call log level=info text=heard\r")
                 t.expect("heard")
+                t.expect(PROMPT)
                 t.type("call toggle_extra\r")
                 t.expect("[changed] tools\r\n")
                 t.expect(PROMPT)  # the call may not have ended
@@ -137,8 +140,10 @@ class InTerminal(CommandTest):
                 until(lambda: "".join(self.notes()).count('"tools/call"') == number, "the call to arrive")
                 t.type("\x03")
                 t.expect("keel: cancelled")
+            t.expect(PROMPT)
             t.type("call strict path=alive\r")
             t.expect('\r\n{"path": "alive"}\r\n')
+            t.expect(PROMPT)
             t.type("\x04")
             self.assertEqual(t.end(), 0)
 
