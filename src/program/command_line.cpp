@@ -1,154 +1,160 @@
 #include "program/command_line.hpp"
 
-#include <charconv>
+#include "program/option_table.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
 
 namespace keel::inline KEEL_ABI::program {
 
-std::optional<duration> read_duration(std::string_view text) {
-    double n = 0;
-    auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n, std::chars_format::fixed);
-    if (problem != std::errc() || !(n >= 0 && n <= 1e9)) return std::nullopt;  // NaN fails both comparisons
-    std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-    double seconds = 0;
-    if (unit.empty() || unit == "s") seconds = n;
-    else if (unit == "ms") seconds = n / 1000;
-    else if (unit == "m") seconds = n * 60;
-    else if (unit == "h") seconds = n * 3600;
-    else return std::nullopt;
-    if (seconds > 1e9) return std::nullopt;
-    return std::chrono::duration_cast<duration>(std::chrono::duration<double>(seconds));
-}
+namespace {
 
-command_line read_command_line(int argc, const char* const* argv) {
+class reader {
+public:
     command_line line;
-    for (int i = 1; i < argc; ++i) {
-        std::string_view word = argv[i];
-        std::optional<std::string> attached;
-        if (auto equals = word.find('='); word.starts_with("--") && equals != std::string_view::npos) {
-            attached = std::string(word.substr(equals + 1));
-            word = word.substr(0, equals);
-        }
-        auto value = [&](const char* what) -> std::string {
-            if (attached) return *attached;
-            if (i + 1 < argc) return argv[++i];
-            if (line.problem.empty()) line.problem = std::string(word) + " needs " + what;
-            return {};
-        };
-        auto takes_none = [&] {
-            if (attached && line.problem.empty()) line.problem = std::string(word) + " takes no value";
-        };
-        if (word == "--help" || word == "-h") {
-            takes_none();
-            line.help = true;
-        } else if (word == "--stdio") {
-            takes_none();
-            for (const endpoint& e : line.serving.endpoints) {
-                if (e.where == endpoint::kind::stdio && line.problem.empty())
-                    line.problem = "--stdio may be given only once";
+
+    void read_words(int argc, const char* const* argv) {
+        for (int i = 1; i < argc; ++i) {
+            std::string_view word = argv[i];
+            std::optional<std::string> value;
+            if (auto equals = word.find('='); word.starts_with("--") && equals != std::string_view::npos) {
+                value = std::string(word.substr(equals + 1));
+                word = word.substr(0, equals);
             }
-            line.serving.endpoints.push_back(endpoint::stdio());
-        } else if (word == "--unix") {
-            line.serving.endpoints.push_back(endpoint::unix_socket(value("a path")));
-        } else if (word == "--tcp") {
-            line.serving.endpoints.push_back(endpoint::tcp(value("HOST:PORT")));
-        } else if (word == "--http") {
-            line.http_addresses.push_back(value("HOST:PORT"));
-        } else if (word == "--path") {
-            line.http.path = value("a path");
-            if (!line.http.path.starts_with('/') && line.problem.empty()) line.problem = "--path must begin with '/'";
-        } else if (word == "--tls-cert") {
-            line.http.tls_certificate = value("a file");
-        } else if (word == "--tls-key") {
-            line.http.tls_key = value("a file");
-        } else if (word == "--allow-origin") {
-            line.http.allow_origins.push_back(value("an origin"));
-        } else if (word == "--allow-host") {
-            line.http.allow_hosts.push_back(value("a host name"));
-        } else if (word == "--allow-any-host") {
-            takes_none();
-            line.http.allow_hosts.push_back("*");
-        } else if (word == "--monitor") {
-            line.http.monitor_address = value("HOST:PORT");
-        } else if (word == "--json") {
-            takes_none();
-            line.http.answers = http_options::answer_form::json;
-        } else if (word == "--stateless") {
-            takes_none();
-            line.http.stateless = true;
-        } else if (word == "--old-sse") {
-            takes_none();
-            line.http.old_sse = true;
-        } else if (word == "--threads") {
-            std::string text = value("a number");
-            unsigned n = 0;
-            auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), n);
-            if (wrong != std::errc() || end != text.data() + text.size() || n == 0 || n > 1024) {
-                if (line.problem.empty()) line.problem = "--threads: invalid number: " + text + " (1 to 1024)";
-            } else {
-                line.http.threads = n;
+            const option* found = find_option(word);
+            if (!found) {
+                fail("unknown option: " + std::string(argv[i]) + (word.starts_with('-') ? did_you_mean(word) : ""));
+                continue;
             }
-        } else if (word == "--drain") {
-            std::string text = value("a duration");
-            line.serving.drain = read_duration(text);
-            if (!line.serving.drain && line.problem.empty())
-                line.problem = "--drain: invalid duration: " + text + " (use 2s or 500ms)";
-        } else if (word == "--no-watch-client") {
-            takes_none();
-            line.serving.watch_client = false;
-        } else if (word == "--log-level") {
-            std::string text = value("a level");
-            auto level = find_log_level(text);
-            if (level) line.serving.level = *level;
-            else if (line.problem.empty()) {
-                line.problem = "--log-level: invalid level: " + text +
-                               " (debug, info, notice, warning, error, critical, alert, emergency)";
+            given_.insert(found);
+            if (found->value.empty() && value) fail(std::string(word) + " takes no value");
+            if (!found->value.empty() && !value) {
+                if (i + 1 == argc) {
+                    fail(std::string(word) + " needs " + std::string(found->needs));
+                    continue;
+                }
+                value = argv[++i];
             }
-        } else if (line.problem.empty()) {
-            line.problem = "unknown option: " + std::string(argv[i]);
+            set(found->set, found->name, value.value_or(""));
         }
     }
-    if (line.serving.endpoints.empty() && line.http_addresses.empty())
-        line.serving.endpoints.push_back(endpoint::stdio());
-    if (line.http.tls_certificate.empty() != line.http.tls_key.empty() && line.problem.empty())
-        line.problem = "--tls-cert and --tls-key must be used together";
-    return line;
+
+    void read_variables(const environment& variables) {
+        bool has_endpoint = std::any_of(given_.begin(), given_.end(),
+                                        [](const option* o) { return o->group == option_group::endpoints; });
+        for (const option& each : all_options()) {
+            if (each.variable.empty() || given_.contains(&each)) continue;
+            if (has_endpoint && each.group == option_group::endpoints) continue;
+            const char* value = variables(std::string(each.variable).c_str());
+            if (value && *value) set_variable(each, value);
+        }
+    }
+
+    void finish() {
+        if (line.serving.endpoints.empty() && line.http_addresses.empty())
+            line.serving.endpoints.push_back(endpoint::stdio());
+        if (line.http.tls_certificate.empty() != line.http.tls_key.empty())
+            fail("--tls-cert and --tls-key must be used together");
+    }
+
+private:
+    void fail(std::string why) {
+        if (line.problem.empty()) line.problem = std::move(why);
+    }
+
+    void set(option::setter setter, std::string_view name, const std::string& value) {
+        std::string wrong = setter(line, value);
+        if (!wrong.empty()) fail(std::string(name) + wrong);
+    }
+
+    void set_variable(const option& o, const std::string& value) {
+        if (o.set_variable) return set(o.set_variable, o.variable, value);
+        if (o.value.empty()) {
+            if (value == "on" || value == "1") set(o.set, o.variable, "");
+            else if (value != "off" && value != "0") {
+                fail(std::string(o.variable) + ": invalid value \"" + value + "\" (on or off)");
+            }
+            return;
+        }
+        if (!o.repeats) return set(o.set, o.variable, value);
+        for (std::size_t at = 0; at <= value.size();) {
+            std::size_t end = std::min(value.find(',', at), value.size());
+            set(o.set, o.variable, value.substr(at, end - at));
+            at = end + 1;
+        }
+    }
+
+    std::set<const option*> given_;
+};
+
+// ---- help ----
+
+constexpr std::size_t help_column = 26;
+constexpr std::size_t help_width = 110;
+
+std::string_view title_of(option_group g) {
+    switch (g) {
+        case option_group::endpoints: return "Endpoints (default: --stdio; options may be repeated, except --stdio):\n";
+        case option_group::http: return "\nHTTP options:\n";
+        case option_group::other: break;
+    }
+    return "\nOther options:\n";
+}
+
+/// Appends the words of `text`, with line breaks and an indentation of help_column.
+void append_paragraph(std::string& out, std::string_view text) {
+    std::size_t column = help_column;
+    while (!text.empty()) {
+        std::string_view word = text.substr(0, text.find(' '));
+        text.remove_prefix(std::min(text.size(), word.size() + 1));
+        if (column > help_column && column + 1 + word.size() > help_width) {
+            out += "\n" + std::string(help_column, ' ');
+            column = help_column;
+        }
+        if (column > help_column) out += ' ', ++column;
+        out += word;
+        column += word.size();
+    }
+    out += '\n';
+}
+
+}  // namespace
+
+command_line read_command_line(int argc, const char* const* argv, const environment& variables) {
+    reader r;
+    r.read_words(argc, argv);
+    if (variables) r.read_variables(variables);
+    r.finish();
+    return std::move(r.line);
 }
 
 std::string help_text(std::string_view program, const implementation& about) {
     std::string text = about.name + " " + about.version + ", a Model Context Protocol (MCP) server\n\n";
     if (!about.description.empty()) text += about.description + "\n\n";
     text += "Usage: " + std::string(program) + " [options]\n\n";
+    std::optional<option_group> group;
+    for (const option& each : all_options()) {
+        if (group != each.group) text += title_of(each.group);
+        group = each.group;
+        std::string left = "  " + std::string(each.name);
+        if (!each.value.empty()) left += " " + std::string(each.value);
+        text += left;
+        if (left.size() + 1 < help_column) text += std::string(help_column - left.size(), ' ');
+        else text += "\n" + std::string(help_column, ' ');
+        std::string paragraph(each.help);
+        if (!each.variable.empty()) paragraph += " [" + std::string(each.variable) + "]";
+        append_paragraph(text, paragraph);
+    }
     text +=
-        "Endpoints (default: --stdio; options may be repeated, except --stdio):\n"
-        "  --stdio             serve standard input and output; the program ends when the client closes them\n"
-        "  --unix PATH         listen on a Unix socket, one client per connection\n"
-        "  --tcp HOST:PORT     listen on a TCP socket; port 0 lets the system choose\n"
-        "  --http HOST:PORT    serve Streamable HTTP; a port alone means 127.0.0.1\n"
         "\n"
-        "HTTP options:\n"
-        "  --path PATH         path of the MCP endpoint (default: /mcp)\n"
-        "  --threads N         number of threads, each with its own event loop (default: one per processor)\n"
-        "  --allow-host NAME   accept requests for this host name; may be repeated. Required on other addresses than "
-        "loopback\n"
-        "  --allow-any-host    accept requests for every host name\n"
-        "  --monitor HOST:PORT serve /health and /metrics on this address only\n"
-        "  --allow-origin URL  allow web pages of this origin to use the server (CORS); may be repeated\n"
-        "  --tls-cert FILE, --tls-key FILE\n"
-        "                      serve HTTPS; the files are read again when they change\n"
-        "  --json              answer with plain JSON only, never with event streams\n"
-        "  --stateless         no sessions for clients of revisions before 2026-07-28\n"
-        "  --old-sse           also serve the deprecated HTTP+SSE transport of 2024-11-05, at /sse and /messages\n"
-        "\n"
-        "Other options:\n"
-        "  --drain DURATION    how long running calls may continue after the end of input or SIGTERM\n"
-        "                      (2s, 500ms, 1m; default: 0, or until they finish if the input is a file)\n"
-        "  --no-watch-client   with --stdio: do not end when the client process ends, only when it closes the pipes\n"
-        "                      (also KEEL_WATCH_CLIENT=off in the environment)\n"
-        "  --log-level LEVEL   least severe message written to standard error (default: warning)\n"
-        "  -h, --help          show this help\n"
+        "[KEEL_NAME] is an environment variable with the same meaning: a value, a list with commas for options that "
+        "may be\n"
+        "repeated, \"on\" for options without a value. Options on the command line take precedence.\n"
         "\n"
         "SIGTERM and SIGINT shut the server down gracefully; a second signal ends the process at once.\n"
-        "Exit status: 0 after a graceful shutdown, 1 if serving failed, 2 if the command line is invalid.\n";
+        "Exit status: 0 after a graceful shutdown, 1 if serving failed, 2 if the command line or the environment is "
+        "invalid.\n";
     return text;
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// The command line of a server program that uses keel::main.
+// The command line of a server program that uses keel::main. option_table.hpp has the options.
 
 #include "program/foreground.hpp"
 
 #include <keel/http_server.hpp>
 
-#include <optional>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,12 +18,15 @@ struct command_line {
     std::vector<std::string> http_addresses;
     http_options http;  // for each of these addresses
     bool help = false;
-    std::string problem;  // the first error in the command line; empty if it is valid
+    std::string problem;  // the first error in the command line or the environment; empty if they are valid
 };
 
-command_line read_command_line(int argc, const char* const* argv);
-/// Parses "1.5s", "200ms", "2m" or "1h"; a number without a unit is in seconds. Returns nullopt if the text is invalid.
-std::optional<duration> read_duration(std::string_view text);
+/// Returns the value of an environment variable, or null.
+using environment = std::function<const char*(const char* name)>;
+
+/// Options on the command line take precedence over environment variables; an endpoint on the command line, over all variables with
+/// endpoints.
+command_line read_command_line(int argc, const char* const* argv, const environment& variables = {});
 std::string help_text(std::string_view program, const implementation& about);
 
 }  // namespace keel::program

@@ -5,6 +5,7 @@
 #include <keel/http_server.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,7 +13,8 @@
 namespace keel::inline KEEL_ABI {
 
 int main(server& s, int argc, const char* const* argv) {
-    program::command_line line = program::read_command_line(argc, argv);
+    program::command_line line =
+        program::read_command_line(argc, argv, [](const char* name) { return std::getenv(name); });
     if (line.help) {
         std::string text = program::help_text(argc > 0 ? argv[0] : s.about().name, s.about());
         std::fputs(text.c_str(), stdout);

@@ -1,8 +1,11 @@
 #include "program/command_line.hpp"
+#include "program/option_table.hpp"
+#include "program/option_values.hpp"
 
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -35,6 +38,10 @@ TEST_CASE("an invalid command line is reported with its first error") {
     CHECK(problem({"--tls-cert", "x.pem"}) == "--tls-cert and --tls-key must be used together");
     CHECK(problem({"--stdio", "--stdio"}) == "--stdio may be given only once");
     CHECK(problem({"--nonsense"}) == "unknown option: --nonsense");
+    CHECK(problem({"extra"}) == "unknown option: extra");
+    CHECK(problem({"--treads", "3"}) == "unknown option: --treads; did you mean --threads?");
+    CHECK(problem({"--htp=80"}) == "unknown option: --htp=80; did you mean --http?");
+    CHECK(problem({"--stdio=yes"}) == "--stdio takes no value");
     CHECK(problem({"--log-level", "loud"}).starts_with("--log-level: invalid level: loud"));
 }
 
@@ -69,4 +76,82 @@ TEST_CASE("without an endpoint on the command line, the server uses standard inp
     CHECK(web.serving.endpoints.empty());
     CHECK(web.http_addresses == std::vector<std::string>{"8848"});
     CHECK(web.http.path == "/other");
+}
+
+namespace {
+
+keel::program::command_line read_with(std::vector<const char*> words,
+                                      const std::map<std::string, const char*>& variables) {
+    words.insert(words.begin(), "program");
+    return keel::program::read_command_line(static_cast<int>(words.size()), words.data(), [&](const char* name) {
+        auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second;
+    });
+}
+
+}  // namespace
+
+TEST_CASE("an environment variable sets what its option sets, unless the option is on the command line") {
+    auto line = read_with({}, {{"KEEL_THREADS", "3"},
+                               {"KEEL_ALLOW_HOST", "a.example,b.example"},
+                               {"KEEL_STATELESS", "on"},
+                               {"KEEL_OLD_SSE", "off"},
+                               {"KEEL_JSON", ""}});
+    CHECK(line.problem == "");
+    CHECK(line.http.threads == 3);
+    CHECK(line.http.allow_hosts == std::vector<std::string>{"a.example", "b.example"});
+    CHECK(line.http.stateless);
+    CHECK_FALSE(line.http.old_sse);
+    CHECK(line.http.answers == keel::http_options::answer_form::as_needed);
+
+    line = read_with({"--threads", "5", "--allow-host=c.example"},
+                     {{"KEEL_THREADS", "none"}, {"KEEL_ALLOW_HOST", "a.example"}});
+    CHECK(line.problem == "");
+    CHECK(line.http.threads == 5);
+    CHECK(line.http.allow_hosts == std::vector<std::string>{"c.example"});
+    CHECK(read_with({}, {{"KEEL_WATCH_CLIENT", "off"}}).serving.watch_client == false);
+}
+
+TEST_CASE("an endpoint on the command line takes precedence over endpoints in the environment") {
+    CHECK(read_with({}, {{"KEEL_HTTP", "8848"}}).http_addresses == std::vector<std::string>{"8848"});
+    CHECK(read_with({}, {{"KEEL_HTTP", "8848"}}).serving.endpoints.empty());
+    CHECK(read_with({"--stdio"}, {{"KEEL_HTTP", "8848"}}).http_addresses.empty());
+}
+
+TEST_CASE("an invalid environment variable is named") {
+    CHECK(read_with({}, {{"KEEL_THREADS", "0"}}).problem == "KEEL_THREADS: invalid number: 0 (1 to 1024)");
+    CHECK(read_with({}, {{"KEEL_DRAIN", "soon"}}).problem == "KEEL_DRAIN: invalid duration: soon (use 2s or 500ms)");
+    CHECK(read_with({}, {{"KEEL_JSON", "yes"}}).problem == "KEEL_JSON: invalid value \"yes\" (on or off)");
+    CHECK(read_with({}, {{"KEEL_WATCH_CLIENT", "no"}}).problem ==
+          "KEEL_WATCH_CLIENT: invalid value \"no\" (on or off)");
+    CHECK(read_with({"--nonsense"}, {{"KEEL_THREADS", "0"}}).problem == "unknown option: --nonsense");
+}
+
+TEST_CASE("the help shows every option with its value and its environment variable") {
+    std::string help = keel::program::help_text("program", {.name = "demo", .version = "1"});
+    for (const auto& each : keel::program::all_options()) {
+        CAPTURE(each.name);
+        CHECK(help.find("  " + std::string(each.name) + (each.value.empty() ? "" : " " + std::string(each.value)) +
+                        " ") != std::string::npos);
+        if (!each.variable.empty()) CHECK(help.find("[" + std::string(each.variable) + "]") != std::string::npos);
+    }
+    for (std::size_t at = 0; at < help.size();) {
+        std::size_t end = help.find('\n', at);
+        CHECK(end - at <= 120);
+        at = end + 1;
+    }
+}
+
+TEST_CASE("sizes are numbers of bytes with an optional unit") {
+    using keel::program::read_size;
+    CHECK(read_size("0") == 0);
+    CHECK(read_size("65536") == 65536);
+    CHECK(read_size("64K") == 65536);
+    CHECK(read_size("4M") == 4194304);
+    CHECK(read_size("1G") == 1073741824);
+    for (const char* wrong :
+         {"", "K", "-1", "1.5M", "4 M", "4m", "4MB", "99999999999999999999", "18446744073709551615G"}) {
+        CAPTURE(wrong);
+        CHECK_FALSE(read_size(wrong));
+    }
 }
