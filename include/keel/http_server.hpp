@@ -30,6 +30,9 @@ public:
     virtual std::string_view body() const noexcept = 0;
     /// The first header with this name (case-insensitive), or nullopt.
     virtual std::optional<std::string_view> header(std::string_view name) const = 0;
+    /// The IP address of the client, without a port: the one that a proxy in http_options::trusted_proxies has forwarded, otherwise the
+    /// other end of the connection. "" on a Unix socket.
+    virtual std::string_view remote_address() const noexcept = 0;
 
 protected:
     ~http_request() = default;
@@ -95,6 +98,9 @@ struct KEEL_API http_options {
     std::vector<std::string> allow_hosts = {};
     /// Origins of web pages that may use this server ("https://app.example.com", "*"); also enables CORS for them.
     std::vector<std::string> allow_origins = {};
+    /// Proxies whose X-Forwarded-For and Forwarded headers name the client: addresses, networks ("10.0.0.0/8", "fd00::/8"), or "unix" for
+    /// every client of a Unix socket. The headers of other clients are ignored.
+    std::vector<std::string> trusted_proxies = {};
 
     /// PEM files; set both or neither. They are reloaded when they change: a renewed certificate needs no restart.
     std::string tls_certificate = {};

@@ -5,6 +5,7 @@
 #include "http/request_view.hpp"
 #include "http/router.hpp"
 #include "http/unavailable.hpp"
+#include "http_common/forwarded.hpp"
 #include "http_common/media_type.hpp"
 #include "http_common/tokens.hpp"
 #include "rpc/message.hpp"
@@ -73,7 +74,7 @@ bool check_origin(http_connection& c, const request& r) {
 bool authenticate(http_connection& c, const request& r) {
     const auto& hook = c.worker().shared.options.identify;
     if (!hook) return true;
-    auto name = hook(request_view(r, {}));
+    auto name = hook(request_view(r, {}, c.client()));
     if (!name) return deny(c, 401, "authentication required", "WWW-Authenticate: Bearer\r\n");
     c.admitted().principal = std::make_shared<const std::string>(std::move(*name));
     return true;
@@ -120,6 +121,7 @@ bool admit_to_protocol(http_connection& c, const request& r) {
 
 bool admit(http_connection& c, const request& r) {
     const http_options& o = c.worker().shared.options;
+    c.admitted().client = client_address(c.peer(), r.headers, c.worker().shared.proxies);
     if (!has_single_values(c, r) || !check_origin(c, r)) return false;
     if (is_monitor_page(c, r)) return !o.identify_monitor || authenticate(c, r);
     if (c.monitor()) return deny(c, 404, "not found: this address serves only the pages for monitoring");

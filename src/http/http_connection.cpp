@@ -26,8 +26,9 @@ http1_limits limits_of(const http_server_core& s) {
 
 }  // namespace
 
-http_connection::http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire, bool monitor)
-    : worker_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now()), monitor_(monitor) {
+http_connection::http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire, const ip_address& peer,
+                                 bool monitor)
+    : worker_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now()), peer_(peer), monitor_(monitor) {
     report_memory();
 }
 

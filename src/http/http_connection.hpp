@@ -4,6 +4,7 @@
 
 #include "http/answer_watcher.hpp"
 #include "http/http1_core.hpp"
+#include "http_common/ip_address.hpp"
 
 #include <keel/connection.hpp>
 #include <keel/loop.hpp>
@@ -43,7 +44,9 @@ private:
 /// everything else. Lives on its worker's loop; owned by the worker.
 class http_connection final : public std::enable_shared_from_this<http_connection>, private connection::listener {
 public:
-    http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire, bool monitor = false);
+    /// `peer`: the other end of the connection; none for a Unix socket.
+    http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire, const ip_address& peer,
+                    bool monitor = false);
     ~http_connection();
 
     void start();
@@ -98,8 +101,12 @@ public:
     struct admission {
         bool by_head = false;                               // it was checked before its body arrived
         std::shared_ptr<const std::string> principal = {};  // null: there is no `identify` hook
+        ip_address client = {};                             // see client()
     };
     admission& admitted() noexcept { return admitted_; }
+    const ip_address& peer() const noexcept { return peer_; }
+    /// The client of the current request: `peer`, or the address that a trusted proxy has forwarded. None for a Unix socket.
+    const ip_address& client() const noexcept { return admitted_.client.present() ? admitted_.client : peer_; }
     /// Header lines for every response to the current request (CORS).
     std::string& common_headers() noexcept { return common_headers_; }
 
@@ -141,6 +148,7 @@ private:
     std::string trusted_host_;
     open_stream_count stream_count_;
     std::size_t memory_ = 0;
+    const ip_address peer_;
     const bool monitor_;
     write_plan plan_ = write_plan::none;
 };

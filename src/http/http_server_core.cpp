@@ -49,8 +49,13 @@ http_server_core::http_server_core(keel::server& s, http_options o)
     if (!options.tls_certificate.empty()) {
         tls = std::make_unique<tls::tls_context>(tls::tls_files{options.tls_certificate, options.tls_key});
     }
-    // Throws if allow_hosts or allow_origins has an invalid entry.
+    // Both throw if the options have an invalid entry.
     origins = origin_check({.hosts = options.allow_hosts, .origins = options.allow_origins});
+    try {
+        proxies = trusted_proxies(options.trusted_proxies);
+    } catch (const std::invalid_argument& e) {
+        throw std::invalid_argument(std::string("keel: http_options.trusted_proxies: ") + e.what());
+    }
 }
 
 http_server_core::~http_server_core() { join(); }

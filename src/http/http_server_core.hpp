@@ -6,6 +6,7 @@
 #include "http/http_worker.hpp"
 #include "http/memory_budget.hpp"
 #include "http/origin_check.hpp"
+#include "http_common/forwarded.hpp"
 #include "server/server_impl.hpp"
 #include "tls/tls_context.hpp"
 #include "transport/descriptor.hpp"
@@ -69,6 +70,7 @@ public:
     http_counters counters;
     memory_budget budget;
     origin_check origins;
+    trusted_proxies proxies;
     std::unique_ptr<tls::tls_context> tls;
     const duration tick;
 

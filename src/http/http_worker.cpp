@@ -8,6 +8,7 @@
 #include "http/stateless_handler.hpp"
 #include "tls/tls_connection.hpp"
 #include "transport/fd_connection.hpp"
+#include "transport/sockets.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -32,18 +33,19 @@ void http_worker::adopt(transport::descriptor socket, const std::string& name, b
         --all->counters.connections;
         let_go();
     };
+    const ip_address peer = ip_address::parse(transport::remote_host(socket.get())).value_or(ip_address());
     adopt(std::make_unique<transport::fd_connection>(async::reactor_of(*loop), std::move(socket), name,
                                                      std::move(counted)),
-          monitor);
+          peer, monitor);
 }
 
-void http_worker::adopt(std::unique_ptr<connection> wire, bool monitor) {
+void http_worker::adopt(std::unique_ptr<connection> wire, const ip_address& peer, bool monitor) {
     try {
         if (shared.tls)
             wire = std::make_unique<tls::tls_connection>(*loop, std::move(wire), *shared.tls,
                                                          shared.server->core().options.limits.final_write);
         if (timer_ == 0) update_clock();
-        auto c = std::make_shared<http_connection>(*this, std::move(wire), monitor);
+        auto c = std::make_shared<http_connection>(*this, std::move(wire), peer, monitor);
         connections_.emplace(c.get(), c);
         c->start();
     } catch (const std::exception& e) {

@@ -3,6 +3,7 @@
 // One event loop of an HTTP server, with the connections and sessions that live on it. Not a thread of the pool that runs
 // blocking handlers (see server_core::workers).
 
+#include "http_common/ip_address.hpp"
 #include "server/offers.hpp"
 #include "server/registry.hpp"
 #include "transport/descriptor.hpp"
@@ -37,7 +38,8 @@ public:
     /// Takes ownership of a connected socket and serves it.
     /// `monitor`: it came to the monitor address.
     void adopt(transport::descriptor socket, const std::string& name, bool monitor);
-    void adopt(std::unique_ptr<connection> wire, bool monitor = false);
+    /// `peer`: the other end of the connection, if it has an IP address.
+    void adopt(std::unique_ptr<connection> wire, const ip_address& peer = {}, bool monitor = false);
     void remove(http_connection* c);
     /// Writes the output of `c` at the end of the turn.
     void add_dirty(std::shared_ptr<http_connection> c) { dirty_.push_back(std::move(c)); }

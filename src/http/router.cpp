@@ -329,7 +329,7 @@ void serve(http_connection& c, const request& r) {
     if (o.old_sse && r.path == o.message_path) return old_message(c, r, who);
     if (r.path != "/" && serve_page(c, r)) return;
     if (o.route) {  // the application may serve its own front page
-        if (auto answer = o.route(request_view(r, r.body))) {
+        if (auto answer = o.route(request_view(r, r.body, c.client()))) {
             std::string lines;
             for (const auto& [name, value] : answer->headers) add_header(lines, name, value);
             return c.respond(answer->status, answer->content_type, answer->body, lines);

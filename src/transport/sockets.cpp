@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -50,6 +51,16 @@ tcp_address address_of(const sockaddr_storage& address, socklen_t size) {
         return {};
     }
     return {host, static_cast<std::uint16_t>(std::stoi(port))};
+}
+
+std::string remote_host(int socket) {
+    sockaddr_storage address{};
+    socklen_t size = sizeof address;
+    if (::getpeername(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return {};
+    if (address.ss_family != AF_INET && address.ss_family != AF_INET6) return {};
+    std::string host = address_of(address, size).host;
+    host.resize(std::min(host.find('%'), host.size()));
+    return host;
 }
 
 descriptor open_socket(int family) {

@@ -30,6 +30,8 @@ addresses resolve(const tcp_address&, int flags);
 
 /// The address of either end of a socket. The host is empty if the socket has no address.
 tcp_address address_of(const sockaddr_storage&, socklen_t size);
+/// The IP address of the other end of a connected socket, without port and zone. "" if it has none (Unix sockets, or it is gone).
+std::string remote_host(int socket);
 
 /// Passes accepted sockets to a callback instead of creating connections. If the process has no descriptors left, new
 /// connections receive `no_room` and are closed.

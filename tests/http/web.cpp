@@ -204,11 +204,12 @@ bool web::logged(std::string_view part) const {
     return false;
 }
 
-web_client& web::connect(std::shared_ptr<web_talk> talk) {
+web_client& web::connect(std::shared_ptr<web_talk> talk, std::string_view from) {
     if (!talk) talk = std::make_shared<web_talk>();
     auto wire = std::make_shared<script>(loop);
     clients.push_back(std::make_unique<web_client>(loop, wire, std::move(talk)));
-    on_loop([this, wire] { core->worker_of(0).adopt(wire->open()); });
+    const http::ip_address peer = http::ip_address::parse(from).value_or(http::ip_address());
+    on_loop([this, wire, peer] { core->worker_of(0).adopt(wire->open(), peer); });
     return *clients.back();
 }
 

@@ -142,7 +142,9 @@ public:
 
     // ---- clients ----
 
-    web_client& connect(std::shared_ptr<web_talk> talk = {});
+    /// `from` is the IP address of the client; "": a client without one, as on a Unix socket.
+    web_client& connect(std::shared_ptr<web_talk> talk = {}, std::string_view from = {});
+    web_client& connect_from(std::string_view address) { return connect({}, address); }
     /// Opens a session, on a connection that is closed again.
     http_session open_session(std::string_view version = "2025-11-25",
                               std::string_view capabilities = R"({"roots":{}})");
