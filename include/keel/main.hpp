@@ -18,7 +18,8 @@
 namespace keel::inline KEEL_ABI {
 
 /// Runs a server program: reads the command line, serves on the calling thread, and shuts down gracefully on SIGTERM and SIGINT
-/// (a second signal ends the process at once). Without --stdio, --unix, --tcp or --http it serves standard input and output.
+/// (a second signal ends the process at once). SIGHUP reloads the TLS certificate and reopens log files; see docs/operations.md.
+/// Without --stdio, --unix, --tcp or --http it serves standard input and output.
 /// `program --help` lists all options.
 ///
 /// On standard input and output the server ends when the client closes them, and also when the client process ends while another
@@ -28,7 +29,7 @@ namespace keel::inline KEEL_ABI {
 /// invalid. If a handler is still running `limits::cleanup_grace` after it was cancelled, the process exits without returning from
 /// this function.
 ///
-/// Must be called on one thread at a time per process: it replaces the handlers of SIGTERM and SIGINT while it runs.
+/// Must be called on one thread at a time per process: it replaces the handlers of SIGTERM, SIGINT and SIGHUP while it runs.
 /// In the library keel::http (part of keel::keel).
 KEEL_API int main(server& s, int argc, const char* const* argv);
 

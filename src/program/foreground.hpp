@@ -9,9 +9,16 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace keel::inline KEEL_ABI::program {
+
+/// Something to reload on SIGHUP.
+struct reload_hook {
+    std::string what;           // for the log: "log file"
+    std::function<void()> run;  // called on the loop; an exception is logged, and the other hooks still run
+};
 
 struct foreground_options {
     std::vector<endpoint> endpoints = {};
@@ -25,12 +32,21 @@ struct foreground_options {
     /// Opens what `endpoints` cannot describe (HTTP). Called on the loop before anything is served; an exception is reported on
     /// standard error and stops the server.
     std::function<void(const std::shared_ptr<async::epoll_loop>&)> open_more = {};
+    /// Called in this order on SIGHUP, while the server is serving. Add an entry for every file that the program keeps open:
+    ///     line.serving.on_reload.push_back({"access log", [&] { access_log.reopen(); }});
+    std::vector<reload_hook> on_reload = {};
+    /// Called on the loop when a shutdown begins, `shutdown_delay` before the listeners are closed.
+    std::function<void()> announce_stop = {};
+    duration shutdown_delay = duration::zero();
 };
 
 /// Returns the setting of KEEL_WATCH_CLIENT. `value` is the value of the variable, or null if it is not set. Returns nullopt if it
 /// is invalid.
 std::optional<bool> read_watch_client(const char* value);
 
+/// Serves until SIGTERM, SIGINT or the end of standard input. SIGHUP runs the reload hooks, except if standard input is a terminal
+/// and is served: then the terminal has hung up, and the server shuts down. Notifies a service manager (service_notify.hpp).
+///
 /// Returns the exit status: 0 after a graceful shutdown, 1 if serving failed, 2 if the environment is invalid. Exits the process if a handler ignores its
 /// cancellation.
 int serve_in_foreground(server& s, const foreground_options& how);

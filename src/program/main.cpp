@@ -32,6 +32,9 @@ int main(server& s, int argc, const char* const* argv) {
             std::fprintf(stderr, "%s: serving %s\n", s.about().name.c_str(), web.back()->url().c_str());
         }
     };
+    line.serving.on_reload.push_back({"TLS certificate", [&] {
+                                          for (const auto& each : web) each->reload_certificate();
+                                      }});
     return program::serve_in_foreground(s, line.serving);
 }
 
