@@ -31,6 +31,7 @@
 #include <keel/run.hpp>
 #include <keel/sampling.hpp>
 #include <keel/schema.hpp>
+#include <keel/secret.hpp>
 #include <keel/server.hpp>
 #include <keel/server_health.hpp>
 #include <keel/server_target.hpp>

@@ -41,6 +41,7 @@ MAY_INCLUDE = {
     "server": "json describe schema async transport rpc protocol",
     "client": "json describe schema async transport rpc protocol",
     "http_common": "",
+    "auth": "json protocol http_common",
     "http": "json async transport tls rpc protocol server http_common",
     "http_client": "json schema async transport tls rpc protocol client http_common",
     "config": "json client",
@@ -59,6 +60,7 @@ OWNERS = {
     "protocol": "asking base64 content log_level prompt sampling trace types types_json",
     "server": "context handler middleware prompt_handler resource server server_health tool",
     "client": "answering blocking_client call client server_target subscription",
+    "auth": "secret",
     "http": "http_server",
     "config": "config",
     "program": "main",
@@ -77,7 +79,7 @@ PROGRAMS = {"tools": ["tools/keel", "tools/conformance", "tools/conformance_clie
 ASIO = re.compile(r"(^|/)asio(/|\.hpp$)")
 HEAVY = re.compile(r"(^|/)(beast|openssl|simdjson)(/|\.h|$)")
 MAY_USE_ASIO = {"include/keel/asio.hpp"}
-WITHOUT_IO = ["json", "describe", "schema", "protocol", "rpc", "http_common"]
+WITHOUT_IO = ["json", "describe", "schema", "protocol", "rpc", "http_common", "auth"]
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # Includes of the standard library have no folder and no ".h".
