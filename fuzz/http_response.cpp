@@ -3,7 +3,7 @@
 
 #include "http_client/redirect.hpp"
 #include "http_client/response_reader.hpp"
-#include "http_client/url_parts.hpp"
+#include "protocol/url_parts.hpp"
 
 #include <cstdint>
 #include <cstdlib>
@@ -13,6 +13,7 @@
 namespace {
 
 using namespace keel::http_client;
+using namespace keel::protocol;
 using event = response_reader::event;
 
 void require(bool holds) {

@@ -3,7 +3,7 @@
 #include "http_client/http_session.hpp"
 #include "http_client/link_context.hpp"
 #include "http_client/message_inbox.hpp"
-#include "http_client/url_parts.hpp"
+#include "protocol/url_parts.hpp"
 #include "schema/uri.hpp"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr duration endpoint_timeout = std::chrono::seconds(10);  // it is the fi
 
 /// "HTTP://Host:80" as transfer_pool::origin has it.
 std::string plain_origin(std::string_view text) {
-    std::string origin = to_lower(text);
+    std::string origin = protocol::to_lower(text);
     for (auto [scheme, port] : {std::pair("http://", ":80"), std::pair("https://", ":443")}) {
         if (origin.starts_with(scheme) && origin.ends_with(port))
             origin.resize(origin.size() - std::string_view(port).size());

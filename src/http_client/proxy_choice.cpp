@@ -40,7 +40,7 @@ bool in_network(const ip_address& address, const std::string& network, unsigned 
     return true;
 }
 
-bool matches(const url_parts& to, std::string entry) {
+bool matches(const protocol::url_parts& to, std::string entry) {
     if (entry == "*") return true;
     const ip_address address = read_ip(to.host);
     if (const std::size_t slash = entry.find('/'); slash != entry.npos) {
@@ -85,31 +85,31 @@ bool matches(const url_parts& to, std::string entry) {
 
 proxy_address proxy_address::parse(std::string_view text) {
     const auto refuse = [&](const std::string& why) {
-        return std::invalid_argument("invalid proxy \"" + without_secrets(text) + "\": " + why);
+        return std::invalid_argument("invalid proxy \"" + protocol::without_secrets(text) + "\": " + why);
     };
     const std::size_t colon = text.find("://");
-    const std::string scheme = colon == text.npos ? "http" : to_lower(text.substr(0, colon));
+    const std::string scheme = colon == text.npos ? "http" : protocol::to_lower(text.substr(0, colon));
     if (scheme.starts_with("socks")) throw refuse("SOCKS is not supported, only http://host:port");
     if (scheme != "http") throw refuse("only http://host:port is supported");
-    url_parts parts;
+    protocol::url_parts parts;
     try {
-        parts = url_parts::parse(colon == text.npos ? "http://" + std::string(text) : std::string(text));
+        parts = protocol::url_parts::parse(colon == text.npos ? "http://" + std::string(text) : std::string(text));
     } catch (const std::invalid_argument& e) {
         throw std::invalid_argument(std::string("invalid proxy: ") + e.what());
     }
     return {.at = {parts.host, parts.port}, .authorization = parts.authorization};
 }
 
-bool is_exempt(const url_parts& to, std::string_view no_proxy) {
+bool is_exempt(const protocol::url_parts& to, std::string_view no_proxy) {
     while (!no_proxy.empty()) {
         const std::size_t end = std::min(no_proxy.find_first_of(", \t"), no_proxy.size());
-        if (end > 0 && matches(to, to_lower(no_proxy.substr(0, end)))) return true;
+        if (end > 0 && matches(to, protocol::to_lower(no_proxy.substr(0, end)))) return true;
         no_proxy.remove_prefix(std::min(end + 1, no_proxy.size()));
     }
     return false;
 }
 
-std::optional<proxy_address> choose_proxy(const url_parts& to, const std::optional<std::string>& said,
+std::optional<proxy_address> choose_proxy(const protocol::url_parts& to, const std::optional<std::string>& said,
                                           const environment& env) {
     if (said) return said->empty() ? std::nullopt : std::optional(proxy_address::parse(*said));
     if (to.is_loopback()) return std::nullopt;

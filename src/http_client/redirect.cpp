@@ -41,15 +41,15 @@ bool may_follow(int status, std::string_view method) noexcept {
     return (status == 301 || status == 302 || status == 303) && method == "GET";
 }
 
-std::optional<url_parts> redirect_target(const url_parts& from, std::string_view location) {
+std::optional<protocol::url_parts> redirect_target(const protocol::url_parts& from, std::string_view location) {
     location = location.substr(0, location.find('#'));
-    if (!is_request_target(location) || location.find('\\') != location.npos) return std::nullopt;
-    url_parts out = from;
+    if (!protocol::is_request_target(location) || location.find('\\') != location.npos) return std::nullopt;
+    protocol::url_parts out = from;
     try {
         if (has_scheme(location)) {
-            out = url_parts::parse(location);
+            out = protocol::url_parts::parse(location);
         } else if (location.starts_with("//")) {
-            out = url_parts::parse((from.secure ? "https:" : "http:") + std::string(location));
+            out = protocol::url_parts::parse((from.secure ? "https:" : "http:") + std::string(location));
         } else if (location.starts_with('/')) {
             out.target = location;
         } else {

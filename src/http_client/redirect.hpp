@@ -3,7 +3,7 @@
 // Which redirects are followed, and where to.
 
 #include "http_client/transfer.hpp"
-#include "http_client/url_parts.hpp"
+#include "protocol/url_parts.hpp"
 
 #include <optional>
 #include <string_view>
@@ -15,7 +15,7 @@ bool may_follow(int status, std::string_view method) noexcept;
 
 /// Resolves `location` for a request to `from`. Returns nullopt if the redirect must not be followed: another host, from https to http,
 /// another port of the same scheme, or an invalid URL. The result has no user and password.
-std::optional<url_parts> redirect_target(const url_parts& from, std::string_view location);
+std::optional<protocol::url_parts> redirect_target(const protocol::url_parts& from, std::string_view location);
 
 /// Removes Authorization, Cookie and Proxy-Authorization. Returns true if there was any.
 bool drop_credentials(header_list& headers);

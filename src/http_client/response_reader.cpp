@@ -1,7 +1,7 @@
 #include "http_client/response_reader.hpp"
 
-#include "http_client/url_parts.hpp"
 #include "http_common/tokens.hpp"
+#include "protocol/url_parts.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -22,7 +22,7 @@ void append_header(std::string& out, std::string_view name, std::string_view val
 
 }  // namespace
 
-server_address::server_address(url_parts to, std::optional<proxy_address> through,
+server_address::server_address(protocol::url_parts to, std::optional<proxy_address> through,
                                std::shared_ptr<const tls::tls_client_context> context)
     : at(std::move(to)), proxy(std::move(through)), tls(std::move(context)),
       after_path(" HTTP/1.1\r\nHost: " + at.authority() + "\r\n") {
@@ -34,7 +34,8 @@ server_address::server_address(url_parts to, std::optional<proxy_address> throug
 std::string check_request(const transfer_request& what) {
     if (!http::is_token(what.method) || what.method == "CONNECT")
         return "invalid HTTP method \"" + rpc::printable(what.method, 80) + "\"";
-    if (!what.path.starts_with('/') || !is_request_target(what.path) || what.path.find('#') != what.path.npos) {
+    if (!what.path.starts_with('/') || !protocol::is_request_target(what.path) ||
+        what.path.find('#') != what.path.npos) {
         return "invalid request path: it must begin with / and contain only visible ASCII characters";
     }
     for (const auto& [name, value] : what.headers) {

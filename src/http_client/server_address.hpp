@@ -4,7 +4,7 @@
 
 #include "http_client/proxy_choice.hpp"
 #include "http_client/transfer.hpp"
-#include "http_client/url_parts.hpp"
+#include "protocol/url_parts.hpp"
 
 #include <keel/connection.hpp>
 #include <keel/task.hpp>
@@ -24,10 +24,10 @@ namespace keel::inline KEEL_ABI::http_client {
 /// Immutable. Connections and transfers refer to it; the pool owns it.
 struct server_address {
     /// `context` is shared by all addresses of a pool; null for http.
-    server_address(url_parts to, std::optional<proxy_address> through,
+    server_address(protocol::url_parts to, std::optional<proxy_address> through,
                    std::shared_ptr<const tls::tls_client_context> context);
 
-    const url_parts at;  // `target` is not used
+    const protocol::url_parts at;  // `target` is not used
     const std::optional<proxy_address> proxy;
     const std::shared_ptr<const tls::tls_client_context> tls;
     std::string before_path;  // the origin, if a proxy needs the absolute URL; empty for a tunnel

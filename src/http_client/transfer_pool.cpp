@@ -32,7 +32,7 @@ pool_options with_defaults(pool_options o) {
 
 pool_core::pool_core(std::shared_ptr<loop> on, pool_options options, dialer dial)
     : loop_(std::move(on)), options_(with_defaults(std::move(options))), dial_(std::move(dial)) {
-    const url_parts url = url_parts::parse(options_.url);
+    const protocol::url_parts url = protocol::url_parts::parse(options_.url);
     origin_ = url.origin();
     path_ = url.target;
     group_for(url);
@@ -41,7 +41,7 @@ pool_core::pool_core(std::shared_ptr<loop> on, pool_options options, dialer dial
 pool_core::~pool_core() { shut(); }
 
 /// The group of a server, created if necessary. Null if there are max_groups already.
-pool_core::group* pool_core::group_for(const url_parts& to) {
+pool_core::group* pool_core::group_for(const protocol::url_parts& to) {
     for (const auto& each : groups_) {
         if (each->to.at.same_origin(to)) return each.get();
     }
@@ -341,9 +341,9 @@ void pool_core::tell_failures() {
 
 bool pool_core::on_redirection(transfer& t, const response_view& response) {
     if (t.redirections >= options_.max_redirects) return false;
-    url_parts from = t.to->at;
+    protocol::url_parts from = t.to->at;
     from.target = t.what.path;
-    const std::optional<url_parts> target = redirect_target(from, response.header("location"));
+    const std::optional<protocol::url_parts> target = redirect_target(from, response.header("location"));
     if (!target) return false;
     group* there = nullptr;
     try {

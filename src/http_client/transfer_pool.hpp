@@ -60,7 +60,7 @@ private:
     void on_deadline(time_point when) override;
 
     group& group_of(const server_address&) noexcept;
-    group* group_for(const url_parts& to);
+    group* group_for(const protocol::url_parts& to);
     void dispatch();
     void serve(group&);
     client_connection* take_free(group&);

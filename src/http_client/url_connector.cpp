@@ -2,7 +2,7 @@
 
 #include "client/link.hpp"
 #include "http_client/http_link.hpp"
-#include "http_client/url_parts.hpp"
+#include "protocol/url_parts.hpp"
 
 #include <keel/server_target.hpp>
 
@@ -20,7 +20,7 @@ class url_connector final : public client_side::connector {
 public:
     explicit url_connector(keel::url where) : where_(std::move(where)) {
         // For messages: without user, password and query, which may contain secrets.
-        described_ = without_user_info(where_.address);
+        described_ = protocol::without_user_info(where_.address);
         described_.resize(std::min(described_.size(), described_.find_first_of("?#")));
     }
 
@@ -48,7 +48,7 @@ public:
     /// The origin. For an invalid URL, its text; connect() reports the error.
     std::string identity() const override {
         try {
-            return url_parts::parse(where_.address).origin();
+            return protocol::url_parts::parse(where_.address).origin();
         } catch (const std::invalid_argument&) {
             return described_;
         }

@@ -1,6 +1,6 @@
 #include "http_client/proxy_choice.hpp"
 #include "http_client/redirect.hpp"
-#include "http_client/url_parts.hpp"
+#include "protocol/url_parts.hpp"
 
 #include <doctest/doctest.h>
 
@@ -9,6 +9,7 @@
 #include <string>
 
 using namespace keel::http_client;
+using namespace keel::protocol;
 
 namespace {
 

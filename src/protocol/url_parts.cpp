@@ -1,6 +1,5 @@
-#include "http_client/url_parts.hpp"
+#include "protocol/url_parts.hpp"
 
-#include "http_common/tokens.hpp"
 #include "protocol/base64.hpp"
 #include "protocol/uri.hpp"
 
@@ -10,7 +9,7 @@
 #include <charconv>
 #include <stdexcept>
 
-namespace keel::inline KEEL_ABI::http_client {
+namespace keel::inline KEEL_ABI::protocol {
 
 namespace {
 
@@ -27,7 +26,9 @@ bool is_name_char(char c) noexcept {
 
 std::string to_lower(std::string_view text) {
     std::string out(text);
-    for (char& c : out) c = http::lower(c);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    }
     return out;
 }
 
@@ -155,4 +156,4 @@ bool url_parts::is_loopback() const noexcept {
     return IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-}  // namespace keel::http_client
+}  // namespace keel::protocol

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace keel::inline KEEL_ABI::http_client {
+namespace keel::inline KEEL_ABI::protocol {
 
 struct url_parts {
     bool secure = false;
@@ -45,4 +45,4 @@ std::string without_secrets(std::string_view bad_url);
 
 std::string to_lower(std::string_view text);
 
-}  // namespace keel::http_client
+}  // namespace keel::protocol
