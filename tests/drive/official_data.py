@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Finds third-party test data that is not part of the repository: the official MCP schemas and examples ("schema") and the
-JSON-Schema-Test-Suite ("json-schema-test-suite"). `./dev data` downloads it.
+"""Finds third-party test data that is not part of the repository: the official MCP schemas and examples ("schema"), the
+JSON-Schema-Test-Suite ("json-schema-test-suite") and signatures ("wycheproof"). `./dev data` downloads it.
 
 If KEEL_TEST_DATA is set, only the folder that it names is searched. Otherwise the data is in the folder `shared` beside the
 source tree, or in build/test-data. tests/support/test_data.hpp does the same for the C++ tests.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MISSING = "not run: official test data missing, see ./dev data"
-KINDS = ("schema", "json-schema-test-suite")
+KINDS = ("schema", "json-schema-test-suite", "wycheproof")
 
 
 def places(root=ROOT, environment=os.environ):

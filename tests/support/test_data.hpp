@@ -1,7 +1,7 @@
 #pragma once
 
-// Third-party test data that is not part of the repository: the official MCP schemas and examples ("schema") and the
-// JSON-Schema-Test-Suite ("json-schema-test-suite"). `./dev data` downloads it.
+// Third-party test data that is not part of the repository: the official MCP schemas and examples ("schema"), the
+// JSON-Schema-Test-Suite ("json-schema-test-suite") and signatures ("wycheproof"). `./dev data` downloads it.
 //
 // If KEEL_TEST_DATA is set, only the folder that it names is searched. Otherwise the data is in the folder `shared` beside the
 // source tree, or in build/test-data. tests/drive/official_data.py does the same for Python.

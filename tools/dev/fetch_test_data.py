@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Downloads the third-party test data from its public repositories at pinned commits: `./dev data`.
 
-Writes build/test-data/schema (the official MCP schemas and examples) and build/test-data/json-schema-test-suite. Data that is
-there already is not downloaded again. KEEL_TEST_DATA_SOURCE replaces https://github.com as the place of the repositories.
+Writes build/test-data/schema (the official MCP schemas and examples), build/test-data/json-schema-test-suite and
+build/test-data/wycheproof (signatures). Data that is there already is not downloaded again. KEEL_TEST_DATA_SOURCE replaces https://github.com as the place of the repositories.
 """
 
 import argparse
@@ -48,6 +48,14 @@ SOURCES = (
             "tests/draft7": "json-schema-test-suite/tests/draft7",
             "tests/draft2019-09": "json-schema-test-suite/tests/draft2019-09",
             "tests/draft2020-12": "json-schema-test-suite/tests/draft2020-12",
+        },
+    ),
+    Source(
+        "C2SP/wycheproof",
+        "dac1dd4729fd1f8dd9e1e9f3dce51d783da6c166",
+        {
+            "LICENSE": "wycheproof/LICENSE",
+            "testvectors_v1/json_web_signature_test.json": "wycheproof/json_web_signature_test.json",
         },
     ),
 )
