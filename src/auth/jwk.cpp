@@ -25,10 +25,6 @@ struct curve {
 };
 constexpr curve curves[] = {{"P-256", 32}, {"P-384", 48}, {"P-521", 66}};
 
-std::shared_ptr<EVP_PKEY> owned(EVP_PKEY* key) {
-    return {key, [](EVP_PKEY* k) { EVP_PKEY_free(k); }};
-}
-
 /// The bytes of a base64url member; nullopt if it is missing or malformed.
 std::optional<std::string> bytes_of(const json::value& jwk, std::string_view name) {
     const auto text = jwk[name].if_string();
@@ -43,7 +39,7 @@ std::shared_ptr<EVP_PKEY> make_key(const char* type, OSSL_PARAM_BLD* builder) {
     const bool made = list && context && EVP_PKEY_fromdata_init(context.get()) == 1 &&
                       EVP_PKEY_fromdata(context.get(), &key, EVP_PKEY_PUBLIC_KEY, list.get()) == 1;
     if (!made) ERR_clear_error();
-    return made ? owned(key) : nullptr;
+    return made ? shared_key(key) : nullptr;
 }
 
 std::shared_ptr<EVP_PKEY> rsa_key(const json::value& jwk, std::string& problem) {
@@ -105,7 +101,7 @@ std::shared_ptr<EVP_PKEY> ed25519_key(const json::value& jwk, std::string& probl
         problem = "an Ed25519 key needs x: 32 bytes in base64url";
         return nullptr;
     }
-    return owned(key);
+    return shared_key(key);
 }
 
 std::string bignum_text(EVP_PKEY* key, const char* name, std::size_t size = 0) {

@@ -32,6 +32,11 @@ using digest_context = std::unique_ptr<EVP_MD_CTX, openssl_free<EVP_MD_CTX_free>
 using param_builder = std::unique_ptr<OSSL_PARAM_BLD, openssl_free<OSSL_PARAM_BLD_free>>;
 using params = std::unique_ptr<OSSL_PARAM, openssl_free<OSSL_PARAM_free>>;
 
+/// A key that all copies of its owner share; OpenSSL only reads it.
+inline std::shared_ptr<EVP_PKEY> shared_key(EVP_PKEY* key) {
+    return {key, [](EVP_PKEY* k) { EVP_PKEY_free(k); }};
+}
+
 inline const unsigned char* bytes(std::string_view text) noexcept {
     return reinterpret_cast<const unsigned char*>(text.data());
 }

@@ -19,10 +19,6 @@ using memory_bio = std::unique_ptr<BIO, openssl_free<BIO_free>>;
 /// Never asks for a passphrase, which would block and read the terminal.
 int no_passphrase(char*, int, int, void*) { return 0; }
 
-std::shared_ptr<EVP_PKEY> owned(EVP_PKEY* key) {
-    return {key, [](EVP_PKEY* k) { EVP_PKEY_free(k); }};
-}
-
 }  // namespace
 
 signing_key::signing_key(std::shared_ptr<EVP_PKEY> key)
@@ -35,13 +31,13 @@ signing_key signing_key::from_pem(const secret& pem) {
         ERR_clear_error();
         throw std::invalid_argument("keel: invalid private key: an unencrypted private key in PEM is expected");
     }
-    return signing_key(owned(key));
+    return signing_key(shared_key(key));
 }
 
 signing_key signing_key::make_es256() {
     EVP_PKEY* key = EVP_EC_gen("P-256");
     require_openssl(key != nullptr, "making a key");
-    return signing_key(owned(key));
+    return signing_key(shared_key(key));
 }
 
 secret signing_key::pem() const {
