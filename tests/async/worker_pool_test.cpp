@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -126,5 +129,50 @@ TEST_CASE("forced unwinding ends a thread, and another takes its place") {
     pool.submit([&] { next.set_value(); });
     next.get_future().wait();
     CHECK(pool.shut_down(1h) == 0);
+}
+
+namespace {
+
+/// Its destructor keeps an ending thread alive until `open`.
+struct slow_exit {
+    std::shared_future<void> open;
+    ~slow_exit() {
+        if (open.valid()) open.wait();
+    }
+};
+
+/// True if this thread sleeps in the kernel.
+bool sleeps(pid_t thread) {
+    std::ifstream in("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    return text.find(") S ") != std::string::npos;
+}
+
+}  // namespace
+
+// submit() joins an ended thread without the lock of the pool, so the pool may shut down meanwhile.
+TEST_CASE("work submitted while the pool shuts down is refused, not lost") {
+    async::worker_pool pool(1);
+    std::promise<void> gate;
+    pool.submit([open = gate.get_future().share()] {
+        thread_local slow_exit kept;
+        kept.open = open;
+        ::pthread_exit(nullptr);
+    });
+    while (pool.threads() != 0) std::this_thread::yield();
+    std::promise<pid_t> thread;
+    std::atomic<bool> ran = false;
+    auto accepted = std::async(std::launch::async, [&] {
+        thread.set_value(::gettid());
+        return pool.submit([&] { ran = true; });
+    });
+    pid_t submitter = thread.get_future().get();
+    while (!sleeps(submitter)) std::this_thread::yield();  // it waits for the end of the thread
+    CHECK(pool.shut_down(1h) == 0);
+    gate.set_value();
+    CHECK_FALSE(accepted.get());
+    CHECK_FALSE(ran);
+    CHECK(pool.queued() == 0);
+    CHECK(pool.threads() == 0);
 }
 #endif

@@ -175,3 +175,28 @@ TEST_CASE("repeated headers that have one value are refused, and several Accept 
            std::string(json_body) + s.headers() + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
     CHECK(c.said() == "here");
 }
+
+TEST_CASE("HTTP-02: Origin is checked although an earlier request on the connection had the same Host") {
+    web w;
+    web_client& c = w.connect();
+    c.send(modern_call("1", "echo"));
+    CHECK(c.status() == 200);
+    const std::string body = modern_call_line("2", "echo");
+    c.send(http_post(body, "Origin: http://evil.example\r\n"));
+    CHECK(c.status() == 403);
+    c.send(modern_call("3", "echo"));
+    CHECK(c.status() == 200);
+}
+
+TEST_CASE("HTTP-02: Host is checked although an earlier request on the connection had an allowed one") {
+    web w;
+    web_client& c = w.connect();
+    c.send(modern_call("1", "echo"));
+    CHECK(c.status() == 200);
+    std::string other = modern_call("2", "echo");
+    other.replace(other.find("127.0.0.1"), 9, "127.0.0.2");
+    for (int i = 0; i < 2; ++i) {  // a refused Host is not trusted either
+        c.send(other);
+        CHECK(c.status() == 421);
+    }
+}

@@ -139,6 +139,34 @@ TEST_CASE("G4: a server can be destroyed while a worker runs") {
     CHECK(t.ends[0].abandoned == 0);
 }
 
+TEST_CASE(
+    "G4: a call that waits for a worker thread ends when its server is destroyed; only a blocked one is abandoned") {
+    auto g = std::make_shared<thread_gate>();  // held by the handler and its calls
+    server_options options;
+    options.worker_threads = 1;
+    options.limits.cleanup_grace = 10ms;
+    served t(options);
+    t.s->add_tool("work", "", [g](context&) {
+        g->pass();
+        return std::string("late");
+    });
+    SUBCASE("without middleware") {}
+    SUBCASE("with middleware") {
+        t.s->use([](request_call& call, next_handler next) -> task<json::value> { co_return co_await next(call); });
+    }
+    t.connect();
+    t.send(call_line("1", "work"));
+    g->wait_arrived(1);
+    t.send(call_line("2", "work"));
+    t.s.reset();
+    t.loop->run();
+    t.loop->advance(1s);
+    REQUIRE(t.ends.size() == 1);
+    CHECK(t.ends[0].abandoned == 1);
+    g->open();
+    while (g.use_count() > 1) t.loop->run();
+}
+
 TEST_CASE("F6: a handler may request a stop of its server, but not wait for it") {
     served t;
     std::vector<std::string> refused;

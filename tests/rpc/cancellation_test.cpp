@@ -86,6 +86,18 @@ TEST_CASE("B4, B20: queued frames of a cancelled request are withdrawn, those of
     });
 }
 
+TEST_CASE("B4, A8: if an id was reused before its first answer was written, a cancel withdraws the newer answer") {
+    in_both_roles([](role r) {
+        harness h(r);
+        h.stall();
+        h.finish(h.request("1"), R"({"n":1})");
+        h.finish(h.request("1"), R"({"n":2})");
+        h.cancel("1");
+        h.resume();
+        CHECK(h.tap == lines{result_line("1", R"({"n":1})")});
+    });
+}
+
 TEST_CASE("B4: frames of a request that still runs are withdrawn too") {
     harness h;
     serial one = h.request("1", "work", with_token("1"));

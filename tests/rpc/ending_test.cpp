@@ -416,10 +416,24 @@ TEST_CASE("G1: close is idempotent, and may be called before the first message")
 TEST_CASE("G1: a second close can shorten a drain but not lengthen it") {
     harness h;
     serial one = h.request("1");
-    h.close(10s);
-    h.close(20s);
-    h.close(5s);
-    h.advance(4999ms);
+    duration deadline{};
+    SUBCASE("a longer one") {
+        h.close(10s);
+        h.close(20s);
+        deadline = 10s;
+    }
+    SUBCASE("a longer one, later") {
+        h.close(10s);
+        h.advance(3s);
+        h.close(10s);
+        deadline = 7s;
+    }
+    SUBCASE("a shorter one") {
+        h.close(10s);
+        h.close(5s);
+        deadline = 5s;
+    }
+    h.advance(deadline - 1ms);
     CHECK(h.fired == 0);
     h.advance(1ms);
     CHECK(h.fired == 1);

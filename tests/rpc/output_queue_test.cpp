@@ -80,6 +80,17 @@ TEST_CASE("B4: the owner of a queued answer is found only while its write has no
     CHECK(out.empty());
 }
 
+TEST_CASE("B4, A9: of two queued answers with the same id, the newer one is found") {
+    output_queue out;
+    add(out, 1, "older", request_id("x"));
+    add(out, 2, "newer", request_id("x"));
+    add(out, 3, "another", request_id("y"));
+    CHECK(out.owner_of_response(request_id("x")) == 2);
+    CHECK(out.withdraw(2) == 1);
+    CHECK(out.owner_of_response(request_id("x")) == 1);
+    CHECK(out.pending() == "older\nanother\n");
+}
+
 TEST_CASE("frames keep their numbers when others are withdrawn") {
     output_queue out;
     CHECK(out.oldest_unsent() == 1);

@@ -13,7 +13,10 @@
 #include <fstream>
 #include <optional>
 
+#include <poll.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace keel;
 using namespace keel::test;
@@ -48,6 +51,28 @@ struct shell {
     std::optional<child_end> end;
 };
 
+/// A process that may not be a child of this one. Killed at the end of the test if it still runs.
+class observed_process {
+public:
+    explicit observed_process(pid_t pid) : fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {
+        REQUIRE(fd_ >= 0);
+    }
+    observed_process(const observed_process&) = delete;
+    observed_process& operator=(const observed_process&) = delete;
+    ~observed_process() {
+        ::syscall(SYS_pidfd_send_signal, fd_, SIGKILL, nullptr, 0);
+        ::close(fd_);
+    }
+    /// Waits for its end; returns false after ten seconds.
+    bool ends() const {
+        pollfd one{.fd = fd_, .events = POLLIN, .revents = 0};
+        return ::poll(&one, 1, 10'000) == 1;
+    }
+
+private:
+    int fd_;
+};
+
 bool has_no_children() { return ::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD; }
 
 }  // namespace
@@ -66,6 +91,34 @@ TEST_CASE_TEMPLATE("G6: a child that ignores the end of its input gets SIGTERM, 
     shell<On> c("sleep 3600 & echo ready; wait; sleep 3600", 10ms);
     c.until_said("ready\n");
     CHECK(c.close().text() == "was terminated by signal 15");
+    CHECK(has_no_children());
+}
+
+TEST_CASE("G6: processes that a child has started get the same signals") {
+    SUBCASE("SIGTERM") {
+        shell<on_epoll> c("sleep 3600 & echo $!; wait", 10ms);
+        c.until_said("\n");
+        observed_process started(std::stoi(c.heard.input));
+        CHECK(c.close().text() == "was terminated by signal 15");
+        CHECK(started.ends());
+    }
+    SUBCASE("SIGKILL") {
+        shell<on_epoll> c("trap '' TERM; sleep 3600 & echo $!; while :; do wait; done", 10ms, 10ms);
+        c.until_said("\n");
+        observed_process started(std::stoi(c.heard.input));
+        CHECK(c.close().text() == "was terminated by signal 9");
+        CHECK(started.ends());
+    }
+    SUBCASE("SIGKILL when the loop ends first") {
+        std::optional<observed_process> started;
+        {
+            shell<on_epoll> c("trap '' TERM; sleep 3600 & echo $!; while :; do wait; done");
+            c.until_said("\n");
+            started.emplace(std::stoi(c.heard.input));
+            c.started.wire->close();
+        }
+        CHECK(started->ends());
+    }
     CHECK(has_no_children());
 }
 
