@@ -13,7 +13,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 find_path(KEEL_DOCTEST_INCLUDE_DIR doctest/doctest.h REQUIRED)
 
 set(reserved_folders caller compile_fail conformance drive headers install lint subject support)
-set(thread_folders asio async client client_parts http lifecycle transport server)
+set(thread_folders asio async auth client client_parts http lifecycle transport server)
 # g++ 12 miscompiles some coroutines, so test the folders with the most of them.
 set(gcc_folders asio async client lifecycle server)
 

@@ -247,6 +247,10 @@ std::optional<key_set> key_set::parse(std::string_view text, std::string& proble
     return out;
 }
 
+bool key_set::contains(std::string_view thumbprint) const noexcept {
+    return std::any_of(keys_.begin(), keys_.end(), [&](const public_key& k) { return k.thumbprint() == thumbprint; });
+}
+
 std::vector<const public_key*> key_set::candidates(algorithm a, std::string_view kid) const {
     std::vector<const public_key*> named;
     std::vector<const public_key*> unnamed;

@@ -63,6 +63,7 @@ public:
     /// The keys that may have made a signature: those with this `kid`, else those without a `kid`. Without `kid`: all that fit.
     std::vector<const public_key*> candidates(algorithm, std::string_view kid) const;
     const std::vector<public_key>& keys() const noexcept { return keys_; }
+    bool contains(std::string_view thumbprint) const noexcept;
 
 private:
     std::vector<public_key> keys_;

@@ -56,11 +56,15 @@ std::optional<compact_jws> parse_jws(std::string_view text, std::size_t max_size
     return out;
 }
 
-jws_verdict verify_jws(const compact_jws& jws, const key_set& keys, const algorithm_set& allowed) {
+jws_verdict verify_jws(const compact_jws& jws, const key_set& keys, const algorithm_set& allowed,
+                       const public_key** signer) {
     if (!allowed.contains(jws.signed_with)) return jws_verdict::invalid;
     bool named = false;
     for (const public_key* key : keys.candidates(jws.signed_with, jws.key_id)) {
-        if (key->verify(jws.signed_with, jws.signed_text, jws.signature)) return jws_verdict::valid;
+        if (key->verify(jws.signed_with, jws.signed_text, jws.signature)) {
+            if (signer) *signer = key;
+            return jws_verdict::valid;
+        }
         named = named || (!jws.key_id.empty() && key->id() == jws.key_id);
     }
     // Without a name, a rotated key looks like an invalid signature.

@@ -33,8 +33,9 @@ std::optional<compact_jws> parse_jws(std::string_view text, std::size_t max_size
 enum class jws_verdict : unsigned char { valid, invalid, unknown_key };
 
 /// Verifies with the keys that the set has for it. The header's own hints where to find a key (jwk, jku, x5c, x5u) are never used.
-/// `unknown_key`: the set has no key with this `kid`; a newer set may have it.
-jws_verdict verify_jws(const compact_jws&, const key_set&, const algorithm_set& allowed);
+/// `unknown_key`: the set has no key with this `kid`; a newer set may have it. `signer`, if given, is set to the key of a valid signature.
+jws_verdict verify_jws(const compact_jws&, const key_set&, const algorithm_set& allowed,
+                       const public_key** signer = nullptr);
 
 /// Signs a payload. `header` gets `alg`.
 std::string write_jws(json::value header, std::string_view payload, const signing_key&, algorithm);
