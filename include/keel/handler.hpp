@@ -49,7 +49,8 @@ struct KEEL_API handler {
     plain_handler plain = {};  // either this or `coroutine` is set
     task_handler coroutine = {};
     bool wants_context = true;
-    bool quick = false;  // a plain handler that never blocks: runs on the loop
+    bool quick = false;            // a plain handler that never blocks: runs on the loop
+    handler_executor run_on = {};  // for a plain handler that is not quick; empty: that of the server
 
     explicit operator bool() const noexcept { return plain || coroutine; }
 };

@@ -17,6 +17,7 @@
 #include <keel/decode_error.hpp>
 #include <keel/describe.hpp>
 #include <keel/error.hpp>
+#include <keel/event_loop.hpp>
 #include <keel/handler.hpp>
 #include <keel/http_server.hpp>
 #include <keel/json.hpp>

@@ -47,6 +47,11 @@ public:
     virtual async::reactor* as_reactor() noexcept { return nullptr; }
 };
 
+/// Runs a function later, on a thread of the program's choice: for example it queues the function for the main thread. See
+/// server_options::run_on. Called on any thread. The function does nothing if its call was cancelled meanwhile; a function that is
+/// destroyed instead of called makes the call fail.
+using handler_executor = std::function<void(std::function<void()> work)>;
+
 /// now + d without overflow: duration::max() means never.
 inline time_point after(time_point now, duration d) noexcept {
     return d > time_point::max() - now ? time_point::max() : now + d;

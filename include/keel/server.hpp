@@ -54,6 +54,9 @@ struct KEEL_API server_options {
     std::string instructions = {};
     /// Size of the thread pool for plain handlers. 0: depends on the number of processors. Threads start when first needed.
     unsigned worker_threads = 0;
+    /// Runs plain handlers there instead of on a worker thread, for example on the main thread of the program; see docs/embedding.md.
+    /// Handlers with `quick` and coroutines still run on the loop. tool_options::run_on is the same for one tool.
+    handler_executor run_on = {};
     /// A handler that runs on the event loop for longer than this without a wait is logged as a warning, with the name of its tool:
     /// meanwhile all other requests of the loop wait. Resolution: about 4 ms. Zero: no warnings.
     duration blocking_warning = std::chrono::milliseconds(100);
@@ -78,17 +81,28 @@ struct KEEL_API server_options {
     std::function<void(log_level, std::string_view)> log = {};
 };
 
-/// Where to serve: standard input and output of this process, a Unix socket, or TCP.
+struct http_options;  // keel/http_server.hpp
+
+namespace detail {
+class transport_opener;  // src/server/served_set.hpp
+}
+
+/// Where to serve: standard input and output of this process, a Unix socket, TCP, or HTTP.
 struct KEEL_API endpoint {
-    enum class kind : unsigned char { stdio, unix_socket, tcp };
+    enum class kind : unsigned char { stdio, unix_socket, tcp, http };
     kind where = kind::stdio;
     std::string address = {};  // a path, or HOST:PORT
     /// stdio: also end when the client process ends (stdio_options::watch_client). keel::main and run_stdio set it.
     bool watch_client = false;
+    std::shared_ptr<const detail::transport_opener> opener = {};  // set by http()
 
     static endpoint stdio() { return {}; }
     static endpoint unix_socket(std::string path) { return {kind::unix_socket, std::move(path)}; }
     static endpoint tcp(std::string host_and_port) { return {kind::tcp, std::move(host_and_port)}; }
+    /// Streamable HTTP; see http_server::start for the address. In the library keel::http; include keel/http_server.hpp for the
+    /// options.
+    static endpoint http(std::string host_and_port);
+    static endpoint http(std::string host_and_port, http_options options);
 };
 
 /// How one connection ended.
@@ -203,7 +217,8 @@ public:
     /// Starts serving in the background, on a thread of the server. May be called several times, for several endpoints. Throws
     /// std::system_error or std::runtime_error if the address cannot be used.
     void start(endpoint where);
-    /// The address of the socket that start() opened last, with the actual port: "unix /run/x.sock", "tcp 127.0.0.1:41234".
+    /// The address that start() opened last, with the actual port: "unix /run/x.sock", "tcp 127.0.0.1:41234",
+    /// "http://127.0.0.1:8848/mcp".
     std::string address() const;
 
     /// Serves one connection on a loop of the caller (see keel/asio.hpp for an io_context). `ended` is called on that loop when the
@@ -214,6 +229,10 @@ public:
     /// Starts a graceful shutdown and returns immediately: no new connections; running calls get `drain` to finish, are then
     /// cancelled, and have limits::cleanup_grace to return.
     void request_stop(duration drain = {});
+    /// Same, and calls `stopped` once when the server has stopped: after the last handler and the stop hooks. It is called on the loop
+    /// where the last connection ended, or before this function returns if nothing is served. It may destroy the server. If the
+    /// server is started again before it has stopped, `stopped` is called the next time that it stops.
+    void request_stop(duration drain, std::function<void()> stopped);
     /// Same, but blocks until the server has stopped. Throws std::logic_error, without stopping, if called from a handler of this
     /// server (it would wait for itself).
     void stop(duration drain = {});

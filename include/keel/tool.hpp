@@ -25,6 +25,9 @@ struct KEEL_API tool_options {
     std::string title = {};
     /// Runs the function on the loop instead of on a worker thread. It must return quickly and never block.
     bool quick = false;
+    /// Runs a plain function there instead of on a worker thread; empty: server_options::run_on. Not with `quick`, and not for
+    /// coroutines, which always run on the loop.
+    handler_executor run_on = {};
     tool_annotations annotations = {};
     std::vector<icon> icons = {};
     json::value meta = {};  // `_meta` of the tool; null: none

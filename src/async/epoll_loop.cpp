@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -75,14 +76,18 @@ epoll_loop::epoll_loop() {
     epoll_ = not_standard(::epoll_create1(EPOLL_CLOEXEC));
     if (epoll_ < 0) fail("epoll_create1");
     wake_ = not_standard(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    epoll_event e{};
-    e.events = EPOLLIN | EPOLLET;  // edge-triggered: the counter is never read
-    if (wake_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, wake_, &e) != 0) {
+    if (wake_ < 0 || !watch_own(wake_)) {
         int error = errno;
         ::close(epoll_);
         if (wake_ >= 0) ::close(wake_);
         throw std::system_error(error, std::generic_category(), "eventfd");
     }
+}
+
+bool epoll_loop::watch_own(int fd) noexcept {
+    epoll_event e{};
+    e.events = EPOLLIN | EPOLLET;  // edge-triggered: the counter is never read
+    return ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &e) == 0;
 }
 
 epoll_loop::~epoll_loop() { end(); }
@@ -96,6 +101,7 @@ void epoll_loop::end() noexcept {
         dropped.swap(posted_);
         ::close(std::exchange(epoll_, -1));
         ::close(std::exchange(wake_, -1));
+        if (timer_ >= 0) ::close(std::exchange(timer_, -1));
     }
     stopping_ = true;
     running_.clear();
@@ -128,6 +134,7 @@ void epoll_loop::stop() noexcept {
 
 loop::timer epoll_loop::start_timer(time_point when, std::function<void()> work) {
     if (epoll_ < 0) return 0;
+    if (timer_ >= 0 && when < timer_armed_) arm_timer(when);
     return timers_.add(when, std::move(work));
 }
 
@@ -147,33 +154,40 @@ void epoll_loop::forget(std::unique_ptr<entry> e) noexcept {
     if (dispatching_) forgotten_.push_back(std::move(e));
 }
 
-int epoll_loop::wait_milliseconds() const noexcept {
-    if (timers_.empty()) return -1;
-    duration left = timers_.next() - now();
+int epoll_loop::wait_milliseconds(duration most) const noexcept {
+    if (most <= duration::zero()) return 0;
+    if (timers_.empty() && most == duration::max()) return -1;
+    duration left = timers_.empty() ? most : std::min(most, timers_.next() - now());
     if (left <= duration::zero()) return 0;
     // Rounded up: waking up early would only spin.
     auto milliseconds = std::chrono::ceil<std::chrono::milliseconds>(left).count();
     return static_cast<int>(std::min<long long>(milliseconds, INT_MAX));
 }
 
-void epoll_loop::run_turn(bool may_wait) {
+bool epoll_loop::turn(duration wait) {
     std::shared_ptr<reactor> alive = shared_from_this();  // a callback may drop the last reference
     loop_thread_mark here(runner_);
-    if (epoll_ < 0) return;
-    dispatch_ready(may_wait);
+    if (epoll_ < 0) return false;
+    bool busy = dispatch_ready(wait);
     if (!timers_.empty()) {
         time_point moment = now();
-        while (std::function<void()> due = timers_.take_due(moment)) due();
+        while (std::function<void()> due = timers_.take_due(moment)) {
+            busy = true;
+            due();
+        }
     }
     if (running_.empty()) {
         std::lock_guard lock(mutex_);
         running_.take(posted_);
     }
+    busy = busy || !running_.empty();
     running_.run();
+    return busy;
 }
 
-void epoll_loop::dispatch_ready(bool may_wait) {
-    int timeout = may_wait && !stopping_ && running_.empty() ? wait_milliseconds() : 0;
+bool epoll_loop::dispatch_ready(duration wait) {
+    int timeout = !stopping_ && running_.empty() ? wait_milliseconds(wait) : 0;
+    bool busy = false;
     if (timeout != 0) {
         std::lock_guard lock(mutex_);
         if (posted_.empty()) {
@@ -208,8 +222,62 @@ void epoll_loop::dispatch_ready(bool may_wait) {
         if (event.events & (EPOLLERR | EPOLLHUP)) told |= broken;
         if (e->wanted == 0) e->disarmed = true;
         told &= e->wanted | broken;
-        if (told != 0 && epoll_ >= 0) e->who->on_ready(told);
+        if (told != 0 && epoll_ >= 0) {
+            busy = true;
+            e->who->on_ready(told);
+        }
     }
+    return busy;
+}
+
+// ---- for another event loop that watches this one ----
+
+bool epoll_loop::poll(duration wait) {
+    struct watched_again {
+        epoll_loop& self;
+        ~watched_again() { self.be_watched(); }  // also if work has thrown
+    } after{*this};
+    {
+        std::lock_guard lock(mutex_);
+        sleeping_ = false;  // until `be_watched`
+    }
+    return turn(wait);
+}
+
+int epoll_loop::descriptor() {
+    if (timer_ < 0 && epoll_ >= 0) {
+        int made = not_standard(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+        if (made < 0 || !watch_own(made)) {
+            int error = errno;
+            if (made >= 0) ::close(made);
+            throw std::system_error(error, std::generic_category(), "timerfd");
+        }
+        timer_ = made;
+        be_watched();
+    }
+    return epoll_;
+}
+
+/// From now on, whatever gives the loop something to do makes its descriptor readable.
+void epoll_loop::be_watched() noexcept {
+    if (timer_ < 0) return;
+    if (next_timer() != timer_armed_) arm_timer(next_timer());
+    std::lock_guard lock(mutex_);
+    sleeping_ = posted_.empty() && running_.empty();
+    if (!sleeping_) wake();
+}
+
+void epoll_loop::arm_timer(time_point when) noexcept {
+    timer_armed_ = when;
+    itimerspec at{};  // zero: no timer
+    if (when != time_point::max()) {
+        // steady_clock is CLOCK_MONOTONIC. A time in the past expires at once.
+        auto since_boot = std::max(when.time_since_epoch(), duration(1));
+        auto seconds = std::chrono::floor<std::chrono::seconds>(since_boot);
+        at.it_value.tv_sec = seconds.count();
+        at.it_value.tv_nsec = std::chrono::nanoseconds(since_boot - seconds).count();
+    }
+    ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
 }
 
 void epoll_loop::run() {

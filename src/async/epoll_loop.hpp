@@ -28,7 +28,18 @@ public:
     /// Makes run return. If no thread runs the loop, the next run returns at once.
     void stop() noexcept;
     /// Runs one iteration: ready descriptors, due timers, posted work. Waits for work only if `may_wait` is true.
-    void run_turn(bool may_wait);
+    void run_turn(bool may_wait) { turn(may_wait ? duration::max() : duration::zero()); }
+
+    // For a program that runs the loop piece by piece (keel::event_loop).
+    /// Makes the calling thread the loop's thread, also outside of iterations.
+    void belong_to_this_thread() noexcept { runner_.store(std::this_thread::get_id(), std::memory_order_relaxed); }
+    /// Runs one iteration that waits for work at most this long. Returns false if there was nothing to do.
+    bool poll(duration wait);
+    /// Returns whether stop was called, and forgets it.
+    bool take_stop() noexcept { return stopping_.exchange(false); }
+    /// A descriptor that is readable while there is something to do between two calls of `poll`, due timers included.
+    int descriptor();
+    time_point next_timer() const noexcept { return timers_.empty() ? time_point::max() : timers_.next(); }
 
     time_point now() const noexcept override { return std::chrono::steady_clock::now(); }
     bool post(std::function<void()> work) override;
@@ -46,11 +57,18 @@ private:
 
     void forget(std::unique_ptr<entry>) noexcept;
     void wake() noexcept;
-    void dispatch_ready(bool may_wait);
-    int wait_milliseconds() const noexcept;
+    bool turn(duration wait);
+    bool dispatch_ready(duration wait);
+    int wait_milliseconds(duration most) const noexcept;
+    bool watch_own(int fd) noexcept;
+    void be_watched() noexcept;
+    void arm_timer(time_point when) noexcept;
 
     int epoll_ = -1;
     int wake_ = -1;  // an eventfd; post writes to it when the loop sleeps
+    // A timerfd for the next timer, so that another event loop can watch the epoll descriptor; -1 until `descriptor` is called.
+    int timer_ = -1;
+    time_point timer_armed_ = time_point::max();
 
     // Protects the members up to ended_: other threads post.
     std::mutex mutex_;

@@ -2,12 +2,14 @@
 
 #include <keel/http_server.hpp>
 
-#include <thread>
+#include <mutex>
+#include <stdexcept>
 
 namespace keel::inline KEEL_ABI {
 
 struct http_server::impl {
-    impl(server& s, http_options o) : work(std::make_shared<http::http_server_core>(s, std::move(o))) {}
+    impl(server& s, http_options o)
+        : work(std::make_shared<http::http_server_core>(server_access::of(s), std::move(o))) {}
 
     /// At most once: an http_server cannot be restarted. After a failed start, start may be called again.
     template <class F>
@@ -17,10 +19,6 @@ struct http_server::impl {
         work->server->begin_serving();
         open();
         begun = true;
-    }
-    unsigned workers() const {
-        unsigned n = work->options.threads;
-        return n > 0 ? n : std::max(1U, std::thread::hardware_concurrency());
     }
 
     std::shared_ptr<http::http_server_core> work;
@@ -38,11 +36,11 @@ http_server::~http_server() {
 }
 
 void http_server::start(const std::string& address) {
-    impl_->begin([&] { impl_->work->open_in_background(address, impl_->workers()); });
+    impl_->begin([&] { impl_->work->open_in_background(address, impl_->work->wanted_workers()); });
 }
 
 void http_server::start(const std::string& address, std::shared_ptr<loop> on) {
-    impl_->begin([&] { impl_->work->open(address, std::move(on), impl_->workers()); });
+    impl_->begin([&] { impl_->work->open(address, std::move(on), impl_->work->wanted_workers()); });
 }
 
 std::string http_server::monitor_url() const { return impl_->work->monitor_url(); }

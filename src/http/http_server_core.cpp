@@ -37,8 +37,8 @@ bool is_loopback(const tcp_address& a) {
 
 }  // namespace
 
-http_server_core::http_server_core(keel::server& s, http_options o)
-    : options(std::move(o)), server(server_access::of(s)), budget(total_budget(options.limits)),
+http_server_core::http_server_core(std::shared_ptr<server_access::impl> s, http_options o)
+    : options(std::move(o)), server(std::move(s)), budget(total_budget(options.limits)),
       tick(tick_for(options.limits)) {
     if (options.path.empty() || options.path[0] != '/') {
         throw std::invalid_argument("keel: http_options.path must begin with '/': \"" + options.path + "\"");
@@ -59,6 +59,10 @@ http_server_core::http_server_core(keel::server& s, http_options o)
 }
 
 http_server_core::~http_server_core() { join(); }
+
+unsigned http_server_core::wanted_workers() const {
+    return options.threads > 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+}
 
 void http_server_core::open(const std::string& address, std::shared_ptr<keel::loop> first, unsigned workers) {
     {
@@ -212,6 +216,11 @@ void http_server_core::worker_ended(http_worker& which) {
 void http_server_core::wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return workers_running_ == 0; });
+}
+
+void http_server_core::wait_and_join() {
+    if (!in_own_thread()) wait();
+    join();
 }
 
 bool http_server_core::wait_for_own() {

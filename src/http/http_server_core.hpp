@@ -37,7 +37,7 @@ struct http_counters {
 /// Shared by the http_server and its workers. Mutable members are atomic, guarded by the mutex, or used by one thread only.
 class http_server_core final : public keel::server_transport, public std::enable_shared_from_this<http_server_core> {
 public:
-    http_server_core(keel::server& s, http_options o);
+    http_server_core(std::shared_ptr<server_access::impl> s, http_options o);
     ~http_server_core() override;
 
     /// Listens on `address`. Throws std::system_error if that fails. `first` is the loop of the first worker, and must be
@@ -47,7 +47,10 @@ public:
     void open_workers(std::shared_ptr<keel::loop> first, unsigned workers);
     /// Like `open`, with an own thread for the first worker too. Safe to call from any thread.
     void open_in_background(const std::string& address, unsigned workers);
+    /// The number of workers that the options ask for.
+    unsigned wanted_workers() const;
     void stop(duration drain) override;
+    void wait_and_join() override;
     /// Blocks until all workers have ended.
     void wait();
     /// Like `wait`, but returns false at once if the first worker runs on the caller's loop and has not ended.

@@ -43,7 +43,7 @@ void served_set::session_ended(std::uint64_t key, const connection_end& end) {
         last_ = end;
     }
     detail::release_later(*ended->loop, std::move(ended->session));  // the session is on the stack
-    check_idle();
+    check_idle(ended->loop.get());
 }
 
 void served_set::add_listener(std::shared_ptr<listener> l, std::shared_ptr<keel::loop> on) {
@@ -103,14 +103,31 @@ void served_set::on_idle(std::function<void()> f) {
     on_idle_ = std::move(f);
 }
 
-void served_set::check_idle() {
+void served_set::on_stopped(std::function<void()> f) {
+    std::lock_guard lock(mutex_);
+    on_stopped_.push_back(std::move(f));
+}
+
+void served_set::check_idle(keel::loop* ending) {
     std::function<void()> tell;
+    std::vector<std::function<void()>> stopped;
     {
         std::lock_guard lock(mutex_);
         if (idle()) tell = on_idle_;
+        if (idle() && stopped_) stopped.swap(on_stopped_);
     }
     changed_.notify_all();
     if (tell) tell();
+    if (stopped.empty()) return;
+    auto run = [all = std::move(stopped)] {
+        for (const auto& each : all) each();
+    };
+    if (!ending || !ending->post(run)) run();
+}
+
+bool served_set::resting() const {
+    std::lock_guard lock(mutex_);
+    return stopped_ && idle();
 }
 
 std::size_t served_set::sessions() const {
@@ -131,6 +148,11 @@ bool served_set::any_here() const {
 std::string served_set::address() const {
     std::lock_guard lock(mutex_);
     return address_;
+}
+
+void served_set::set_address(std::string text) {
+    std::lock_guard lock(mutex_);
+    address_ = std::move(text);
 }
 
 void served_set::list_changed(list_kind which) const {

@@ -26,6 +26,8 @@ public:
     /// Starts a graceful shutdown, after the server's own sessions were closed. Reports its end with
     /// `server::impl::transport_ended`. Safe to call from any thread.
     virtual void stop(duration drain) = 0;
+    /// Waits until it has ended and joins its threads. Does not wait if it is called on one of these.
+    virtual void wait_and_join() = 0;
 };
 
 }  // namespace keel
@@ -77,15 +79,21 @@ public:
     void wait_for(const std::shared_ptr<keel::loop>& l);
     /// `f` is called whenever nothing is left, on the thread that removed the last entry. Empty: no call.
     void on_idle(std::function<void()> f);
-    /// Calls the function of `on_idle` if nothing is left, and wakes the waiting threads.
-    void check_idle();
+    /// `f` is called once, when nothing is left after `stop`.
+    void on_stopped(std::function<void()> f);
+    /// Calls the functions of `on_idle` and `on_stopped` if nothing is left, and wakes the waiting threads. `ending` is the loop of an
+    /// object that is on the stack: the functions of `on_stopped` run in a later turn of it.
+    void check_idle(keel::loop* ending = nullptr);
+    /// True if nothing is served after `stop`.
+    bool resting() const;
 
     std::size_t sessions() const;
     bool has_transports() const;
     /// True if a session runs on the loop of this thread.
     bool any_here() const;
-    /// The address of the newest listener.
+    /// The address of the newest listener or transport.
     std::string address() const;
+    void set_address(std::string text);
     /// Tells all sessions, on their loops, that a list has changed.
     void list_changed(list_kind which) const;
 
@@ -102,6 +110,7 @@ private:
     bool stopped_ = false;
     connection_end last_;
     std::function<void()> on_idle_;
+    std::vector<std::function<void()>> on_stopped_;
 };
 
 }  // namespace keel::server_side

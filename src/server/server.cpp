@@ -119,6 +119,11 @@ void server::serve(std::shared_ptr<loop> on, std::unique_ptr<connection> wire,
 
 void server::request_stop(duration drain) { impl_->request_stop(drain); }
 
+void server::request_stop(duration drain, std::function<void()> stopped) {
+    if (!stopped) throw std::invalid_argument("keel: server::request_stop: the callback is empty");
+    impl_->request_stop_then(drain, std::move(stopped));
+}
+
 void server::stop(duration drain) {
     impl_->refuse_in_handler("stop");
     impl_->hooks().refuse_in_hook("stop");

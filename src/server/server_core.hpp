@@ -83,6 +83,8 @@ public:
 
     /// Threads for handlers that may block; started when first used.
     std::shared_ptr<async::worker_pool> workers();
+    /// Number of calls that the executors of the program (run_on) have not run or destroyed.
+    std::atomic<std::size_t> waiting_for_executor{0};
     /// For on_worker in handlers. Throws keel::error if too many functions wait for a thread or the server has stopped.
     void run_on_worker(std::function<void()> work) override;
     /// The pool; null if it has not been used.

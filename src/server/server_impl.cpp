@@ -1,5 +1,7 @@
 #include "server/server_impl.hpp"
 
+#include "server/transport_opener.hpp"
+
 #include <stdexcept>
 
 namespace keel::inline KEEL_ABI {
@@ -58,6 +60,7 @@ void server::impl::open(const std::shared_ptr<async::epoll_loop>& on, const endp
         });
         return;
     }
+    if (where.opener) return open_transport(on, where);
     auto accepted = [weak = weak_from_this(), loop = std::weak_ptr(on), bounds](std::unique_ptr<connection> wire) {
         auto self = weak.lock();
         auto l = loop.lock();
@@ -70,6 +73,18 @@ void server::impl::open(const std::shared_ptr<async::epoll_loop>& on, const endp
             ? listen_unix(*on, where.address, std::move(accepted), options)
             : listen_tcp(*on, tcp_address::parse(where.address), std::move(accepted), options);
     served_.add_listener(std::move(l), on);
+}
+
+void server::impl::open_transport(const std::shared_ptr<keel::loop>& on, const endpoint& where) {
+    detail::transport_opener::opened made = where.opener->open(shared_from_this(), on);
+    served_.set_address(std::move(made.address));
+    std::lock_guard lock(mutex_);
+    transports_.push_back(std::move(made.transport));
+}
+
+std::vector<std::shared_ptr<server_transport>> server::impl::take_transports() {
+    std::lock_guard lock(mutex_);
+    return std::exchange(transports_, {});
 }
 
 // ---- sessions ----
@@ -134,10 +149,24 @@ void server::impl::request_stop(duration drain, std::shared_ptr<void> keep) {
     served_.check_idle();
 }
 
+void server::impl::request_stop_then(duration drain, std::function<void()> stopped) {
+    served_.on_stopped([weak = weak_from_this(), core = core_, stopped = std::move(stopped)] {
+        // If it is gone, its destructor has run the hooks.
+        if (auto self = weak.lock(); self && self->served_.resting()) self->hooks_.finish();
+        try {
+            stopped();
+        } catch (const std::exception& e) {
+            core->log(log_level::error, std::string("the callback of request_stop threw: ") + e.what());
+        }
+    });
+    request_stop(drain);
+}
+
 void server::impl::stop(duration drain) {
     request_stop(drain);
     wait();
     background_.end();
+    for (const auto& each : take_transports()) each->wait_and_join();
     hooks_.finish();
 }
 
@@ -145,8 +174,10 @@ void server::impl::shut_down() {
     bool inside = server_side::in_handler_of(*core_) || background_.here();
     // Sessions on the caller's loops end later, on their loops; until then they keep this object alive.
     request_stop({}, shared_from_this());
+    auto transports = take_transports();
     // A handler that destroys its own server cannot wait for itself; its request keeps alive what it uses.
     if (inside) return;
+    for (const auto& each : transports) each->wait_and_join();
     if (auto l = background_.loop()) served_.wait_for(l);
     background_.end();
     end_workers();

@@ -13,7 +13,9 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 namespace keel::inline KEEL_ABI {
 
@@ -55,6 +57,8 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
 
     /// `keep` is kept alive until all sessions have ended.
     void request_stop(duration drain, std::shared_ptr<void> keep = {});
+    /// Calls `stopped` once, when all sessions have ended and the stop hooks have run.
+    void request_stop_then(duration drain, std::function<void()> stopped);
     /// Blocks until nothing is served. Returns the end of the last session.
     connection_end wait() { return served_.wait(); }
     /// Calls `f` when nothing is left to serve, for serving in the foreground. Empty: no call.
@@ -72,12 +76,17 @@ struct server::impl : std::enable_shared_from_this<server::impl> {
     void refuse_in_handler(const char* what) const;
 
 private:
+    void open_transport(const std::shared_ptr<keel::loop>& on, const endpoint& where);
+    std::vector<std::shared_ptr<server_transport>> take_transports();
     server_side::served_set::session_maker session_maker(end_handler ended, std::string principal, bool own_streams);
 
     const std::shared_ptr<server_side::server_core> core_;  // shared with the sessions, which may outlive this object
     server_side::server_hooks hooks_;
     server_side::served_set served_;
     server_side::background_loop background_;
+    std::mutex mutex_;  // guards transports_
+    std::vector<std::shared_ptr<server_transport>>
+        transports_;  // opened by `open`; they own this object too, until it is stopped
 };
 
 /// Access to server::impl for src/http and src/program.

@@ -23,9 +23,8 @@ void server_session::serve(const incoming& in) {
             case dispatched::kind::coroutine: return start(in, std::move(next));
             case dispatched::kind::worker:
                 auto request = next.blocking->request();
-                return start_on_worker(std::move(next.blocking), [request](rpc::handler_outcome outcome) {
-                    request->finish(std::move(outcome));
-                });
+                return next.blocking->start(
+                    [request](rpc::handler_outcome outcome) { request->finish(std::move(outcome)); });
         }
     } catch (abi::__forced_unwind&) {
         throw;

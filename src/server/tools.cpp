@@ -56,6 +56,11 @@ tool::tool(detail::tool_entry entry)
     : about(std::move(entry.about)), handler(std::move(entry.handler)), check_input(entry.check_input),
       check_output(entry.check_output) {
     check_name(about);
+    if (about.options.run_on) {
+        if (about.options.quick) refuse(about, "run_on", "cannot be combined with quick");
+        if (handler.coroutine) refuse(about, "run_on", "is not for coroutines, which always run on the loop");
+        handler.run_on = about.options.run_on;
+    }
     input = compile(about, "input_schema", about.input_schema, about.options.check_formats);
     auto headers = protocol::mirrored_parameters(about.input_schema);
     if (auto* wrong = std::get_if<protocol::mirrored_schema_error>(&headers))

@@ -8,7 +8,7 @@ namespace keel::inline KEEL_ABI::server_side {
 
 worker_call::worker_call(std::shared_ptr<detail::call_state> state, invocation call)
     : state_(std::move(state)), call_(std::move(call)), input_(call_.given()),
-      drop_(state_->request->token(), [this] { take_input(); }) {}
+      drop_(state_->request->token(), [this] { on_stop(); }) {}
 
 std::optional<json::value> worker_call::take_input() {
     std::lock_guard lock(mutex_);
@@ -33,53 +33,80 @@ rpc::handler_outcome worker_call::run() {
     return rpc::handler_outcome::of(std::move(text));
 }
 
-namespace {
+void worker_call::tell(rpc::handler_outcome outcome) {
+    if (told_.exchange(true)) return;
+    auto done = std::exchange(done_, nullptr);
+    done(std::move(outcome));
+}
 
-/// Delivers the outcome exactly once: at the latest when a pool that shuts down drops the work.
-class told_once {
+// Called on the loop, while the request is being stopped; so the end is posted.
+void worker_call::on_stop() {
+    if (!take_input() || !queued_) return;
+    state_->request->loop().post([weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->tell({});
+    });
+}
+
+void worker_call::start(done_function done) {
+    done_ = std::move(done);
+    if (state_->request->stopped()) return tell({});
+    queued_ = true;
+    const handler_executor& own = call_.handler->run_on;
+    const handler_executor& executor = own ? own : server().options.run_on;
+    if (executor) start_on(executor);
+    else start_on_pool();
+}
+
+/// The function that is queued. Whoever drops it instead of calling it ends the call.
+class worker_call::job {
 public:
-    explicit told_once(std::function<void(rpc::handler_outcome)> done) : done_(std::move(done)) {}
-    told_once(const told_once&) = delete;
-    told_once& operator=(const told_once&) = delete;
-    ~told_once() {
-        if (done_) tell({});
+    /// `unless_run` is the outcome if the function is dropped.
+    job(std::shared_ptr<worker_call> call, rpc::handler_outcome unless_run)
+        : call_(std::move(call)), unless_run_(std::move(unless_run)) {}
+    job(const job&) = delete;
+    job& operator=(const job&) = delete;
+    ~job() {
+        if (counter_) counter_->fetch_sub(1, std::memory_order_relaxed);
+        call_->tell(std::move(unless_run_));
     }
-    void tell(rpc::handler_outcome outcome) {
-        auto done = std::exchange(done_, nullptr);
-        done(std::move(outcome));
+
+    /// Counts this function until it is destroyed. Returns false if there are `most` already.
+    bool count_in(std::atomic<std::size_t>& counter, std::size_t most) {
+        counter_ = &counter;
+        return counter.fetch_add(1, std::memory_order_relaxed) < most;
     }
-
-private:
-    std::function<void(rpc::handler_outcome)> done_;
-};
-
-}  // namespace
-
-void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::handler_outcome)> done) {
-    auto promised = std::make_shared<told_once>(std::move(done));
-    rpc::handler_outcome refused;
-    refused.what = rpc::handler_outcome::kind::failure;
-    server_core& server = call->server();
-    auto job = [call, promised]() {
+    void run() {
         rpc::handler_outcome outcome;
         try {
-            outcome = call->run();
+            outcome = call_->run();
         } catch (abi::__forced_unwind&) {
             // The handler ended its thread (pthread_exit): answer, then let the thread end.
             outcome.what = rpc::handler_outcome::kind::failure;
             outcome.error = {error_code::internal, "internal error", {}};
             outcome.log = "the handler ended its thread";
-            promised->tell(std::move(outcome));
+            call_->tell(std::move(outcome));
             throw;
         }
-        promised->tell(std::move(outcome));
-    };
+        call_->tell(std::move(outcome));
+    }
+
+private:
+    const std::shared_ptr<worker_call> call_;  // also keeps the counter alive
+    rpc::handler_outcome unless_run_;
+    std::atomic<std::size_t>* counter_ = nullptr;
+};
+
+void worker_call::start_on_pool() {
+    rpc::handler_outcome refused;
+    refused.what = rpc::handler_outcome::kind::failure;
+    // A pool that shuts down drops its queue when there is nobody left to answer.
+    auto queued = std::make_shared<job>(shared_from_this(), rpc::handler_outcome());
     try {
-        auto pool = server.workers();
+        auto pool = server().workers();
         // Cancelled calls no longer count as in flight, but may still be in the queue.
-        if (pool->queued() >= server.options.limits.max_in_flight_total) {
+        if (pool->queued() >= server().options.limits.max_in_flight_total) {
             refused.error = rpc::overloaded_error("too many calls are waiting for a worker thread");
-        } else if (pool->submit(std::move(job))) {
+        } else if (pool->submit([queued] { queued->run(); })) {
             return;
         } else {
             refused.error = rpc::shutting_down_error();
@@ -88,13 +115,39 @@ void start_on_worker(std::shared_ptr<worker_call> call, std::function<void(rpc::
         refused.error = rpc::overloaded_error("cannot start a worker thread");
         refused.log = e.what();
     }
-    promised->tell(std::move(refused));
+    tell(std::move(refused));
+}
+
+void worker_call::start_on(const handler_executor& executor) {
+    auto failure = [](rpc::failure error, std::string log) {
+        rpc::handler_outcome out;
+        out.what = rpc::handler_outcome::kind::failure;
+        out.error = std::move(error);
+        out.log = std::move(log);
+        return out;
+    };
+    const rpc::failure internal{error_code::internal, "internal error", {}};
+    auto queued =
+        std::make_shared<job>(shared_from_this(), failure(internal, "run_on destroyed the call instead of running it"));
+    // Cancelled calls no longer count as in flight, but the program may still hold them.
+    if (!queued->count_in(server().waiting_for_executor, server().options.limits.max_in_flight_total)) {
+        return tell(failure(rpc::overloaded_error("too many calls are waiting for the program"), {}));
+    }
+    try {
+        executor([queued] { queued->run(); });
+    } catch (abi::__forced_unwind&) {
+        throw;
+    } catch (const std::exception& e) {
+        tell(failure(internal, std::string("run_on threw: ") + e.what()));
+    } catch (...) {  // a function of the program may throw anything
+        tell(failure(internal, "run_on threw an exception that is not a std::exception"));
+    }
 }
 
 void worker_wait::begin_work() {
     // Always posted: `done` may be called before this function has returned.
     loop* l = &current().loop();
-    start_on_worker(call_, [this, l](rpc::handler_outcome outcome) {
+    call_->start([this, l](rpc::handler_outcome outcome) {
         // std::function requires a copyable callable.
         auto held = std::make_shared<rpc::handler_outcome>(std::move(outcome));
         auto go_on = [this, held] {

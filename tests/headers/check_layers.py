@@ -54,7 +54,7 @@ OWNERS = {
     "json": "json decode_error",
     "describe": "describe describe/macros describe/options describe/tables describe/types",
     "schema": "schema",
-    "async": "async error loop run task",
+    "async": "async error event_loop loop run task",
     "asio": "asio",
     "transport": "child_process connection limits transport",
     "protocol": "asking base64 content log_level prompt sampling trace types types_json",

@@ -122,6 +122,52 @@ TEST_CASE("an unusable address is reported, and start can be called again") {
     CHECK_THROWS_AS(keel::http_server(s, {.tls_certificate = "a.pem"}), std::invalid_argument);
 }
 
+TEST_CASE("endpoint::http serves like http_server, and stops with the server") {
+    keel::server s({.name = "embedded", .version = "1"});
+    add_echo(s);
+    for (unsigned threads : {1U, 3U}) {
+        keel::http_options options;
+        options.threads = threads;
+        options.path = "/tools";
+        s.start(keel::endpoint::http("127.0.0.1:0", options));
+        std::string url = s.address();
+        CHECK(url.starts_with("http://127.0.0.1:"));
+        CHECK(url.ends_with("/tools"));
+        CHECK(has(call(url, "echo", "wrong path"), "HTTP/1.1 404"));
+        CHECK(has(get(url, "/health"), "\"ok\""));
+        s.stop();
+        CHECK(get(url, "/health").empty());
+    }
+    s.start(keel::endpoint::http("0"));
+    CHECK(has(call(s.address(), "echo", "default path"), "default path"));
+    SUBCASE("a second endpoint beside it") {
+        std::string first = s.address();
+        s.start(keel::endpoint::http("127.0.0.1:0"));
+        CHECK(s.address() != first);
+        CHECK(has(call(s.address(), "echo", "second"), "second"));
+        CHECK(has(call(first, "echo", "first"), "first"));
+    }
+    SUBCASE("stopped with a callback") {
+        std::promise<void> stopped;
+        s.request_stop({}, [&] { stopped.set_value(); });
+        stopped.get_future().get();
+        CHECK(get(s.address(), "/health").empty());
+    }
+    SUBCASE("destroyed without stop") {}
+}
+
+TEST_CASE("server::start reports an invalid HTTP endpoint, and the server continues") {
+    keel::server s({.name = "embedded", .version = "1"});
+    add_echo(s);
+    CHECK_THROWS_AS(s.start(keel::endpoint::http("nonsense")), std::runtime_error);
+    CHECK_THROWS_AS(s.start(keel::endpoint::http("127.0.0.1:0", {.path = "mcp"})), std::runtime_error);
+    CHECK_THROWS_AS(s.start(keel::endpoint::http("0.0.0.0:0")), std::runtime_error);  // without allow_hosts
+    s.start(keel::endpoint::http("127.0.0.1:0"));
+    CHECK_THROWS_AS(s.start(keel::endpoint::http(s.address().substr(7, s.address().rfind('/') - 7))),
+                    std::system_error);
+    CHECK(has(call(s.address(), "echo", "still here"), "still here"));
+}
+
 TEST_CASE("the route hook serves pages, and the identify hook authenticates requests") {
     keel::server s({.name = "embedded", .version = "1"});
     add_echo(s);

@@ -126,7 +126,7 @@ web::web(web_settings how) : settings(std::move(how)), loop(make_loop(settings.s
     };
     host = std::make_unique<server>(std::move(about), std::move(options));
     add_tools();
-    core = std::make_shared<http::http_server_core>(*host, settings.http);
+    core = std::make_shared<http::http_server_core>(server_access::of(*host), settings.http);
     server_access::of(*host)->begin();
     core->open_workers(loop, 1);
 }

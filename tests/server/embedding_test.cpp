@@ -1,11 +1,15 @@
 #include "line_client.hpp"
 
+#include <keel/event_loop.hpp>
 #include <keel/server.hpp>
 #include <keel/transport.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <latch>
+#include <memory>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -233,4 +237,89 @@ TEST_CASE("tools can be added and removed from many threads while clients call")
     stop = true;
     for (auto& t : churn) t.join();
     CHECK(answered == 300);
+}
+
+TEST_CASE("request_stop calls its callback once, after the last handler and the stop hooks") {
+    std::string path = fresh_socket_path();
+    auto s = std::make_unique<keel::server>(keel::implementation{.name = "test", .version = "1"});
+    std::latch started(1), go_on(1);
+    std::atomic<int> handlers = 0;
+    std::atomic<int> hooks = 0;
+    s->add_tool("block", "", [&] {
+        started.count_down();
+        go_on.wait();
+        ++handlers;
+        return "done";
+    });
+    s->on_stop([&] { hooks = handlers.load(); });
+    s->start(keel::endpoint::unix_socket(path));
+    line_client c(path);
+    c.open_session();
+    c.start_call(1, "block");
+    started.wait();
+    std::promise<int> told;
+    SUBCASE("the server continues to exist") {
+        s->request_stop(1h, [&] { told.set_value(hooks); });
+        go_on.count_down();
+        CHECK(told.get_future().get() == 1);
+        bool again = false;
+        s->request_stop({}, [&] { again = true; });
+        CHECK(again);  // nothing is served: called at once
+    }
+    SUBCASE("the callback destroys the server") {
+        s->request_stop(1h, [&] {
+            s.reset();
+            told.set_value(hooks);
+        });
+        go_on.count_down();
+        CHECK(told.get_future().get() == 1);
+    }
+    SUBCASE("the callback throws") {
+        s->request_stop(1h, [&] {
+            told.set_value(hooks);
+            throw std::runtime_error("thrown by the callback");
+        });
+        go_on.count_down();
+        CHECK(told.get_future().get() == 1);
+        s->stop();
+    }
+    CHECK(handlers == 1);
+}
+
+TEST_CASE(
+    "F6: on a polled event loop, stop is refused, and request_stop with a callback ends while the program polls") {
+    std::string path = fresh_socket_path();
+    keel::event_loop on;
+    keel::server s({.name = "test", .version = "1"});
+    std::thread::id ran_on;
+    s.add_tool("where", "",
+               [&] {
+                   ran_on = std::this_thread::get_id();
+                   return "here";
+               },
+               {.quick = true});
+    auto listener = keel::listen_unix(
+        *on.get(), path, [&](std::unique_ptr<keel::connection> wire) { s.serve(on.get(), std::move(wire)); });
+    std::string answer;
+    std::atomic<bool> answered = false;
+    std::latch leave(1);
+    std::thread client([&] {
+        line_client c(path);
+        c.open_session();
+        answer = text_of(c.call(1, "where"));
+        answered = true;
+        on.get()->post([] {});  // wakes the loop
+        leave.wait();
+    });
+    while (!answered) on.poll(1h);
+    CHECK(answer == "here");
+    CHECK(ran_on == std::this_thread::get_id());
+    CHECK_THROWS_AS(s.stop(), std::logic_error);  // nobody would poll meanwhile
+    bool stopped = false;
+    listener->close();
+    s.request_stop({}, [&] { stopped = true; });
+    while (!stopped) on.poll(1h);
+    CHECK(s.health().connections == 0);
+    leave.count_down();
+    client.join();
 }
