@@ -244,6 +244,7 @@ keel_python_test(
     SCRIPT tests/headers/check_layers.py
     ARGS --compiler ${CMAKE_CXX_COMPILER} ${without_asio}
     LABELS source)
+keel_python_test(mutate SCRIPT tools/dev/mutate ARGS --self-test LABELS source)
 keel_python_test(layers-self-test SCRIPT tests/headers/check_layers.py ARGS --self-test LABELS source)
 
 # Code that must not compile: the "// expect: ..." lines of each tests/compile_fail/*.cpp are parts of the expected

@@ -66,6 +66,26 @@ TEST_CASE("D1: a call made when another one fails is refused at once") {
     CHECK(c.seen.take().size() == 1);
 }
 
+TEST_CASE("D6: a call of a task that was cancelled before ends at once and writes nothing") {
+    peer_under_test c(rpc::role::client);
+    detail::activity line(*c.loop);
+    bool was_cancelled = false;
+    auto late = [&]() -> task<void> {
+        line.stop();
+        try {
+            rpc::peer::call_options_with_progress how;
+            co_await rpc::peer::ask(c.peer, nullptr, "tools/list", json::value(), how);
+        } catch (const cancelled&) {
+            was_cancelled = true;
+        }
+    };
+    bool done = false;
+    c.on_loop([&] { detail::start(line, late(), [&](detail::outcome<void>) { done = true; }); });
+    CHECK(done);
+    CHECK(was_cancelled);
+    CHECK(c.seen.take().empty());
+}
+
 TEST_CASE("D3: a request after the end fails at once and writes nothing") {
     peer_under_test c(rpc::role::client);
     c.close();

@@ -341,3 +341,30 @@ TEST_CASE("a call with parameters that JSON cannot express is rejected and leaks
     CHECK(h.core.waiting() == 0);
     CHECK(h.tap.empty());
 }
+
+TEST_CASE("D12: parameters given as text are sent with the members of _meta and the progress token") {
+    struct sample {
+        std::string_view members, meta;
+        bool progress;
+        std::string_view expected;
+    };
+    const sample samples[] = {
+        {"", "", false, ""},
+        {R"("a":1)", "", false, R"(,"params":{"a":1})"},
+        {"", R"("k":2)", false, R"(,"params":{"_meta":{"k":2}})"},
+        {R"("a":1)", R"("k":2)", false, R"(,"params":{"a":1,"_meta":{"k":2}})"},
+        {"", "", true, R"(,"params":{"_meta":{"progressToken":1}})"},
+        {R"("a":1)", R"("k":2)", true, R"(,"params":{"a":1,"_meta":{"k":2,"progressToken":1}})"},
+    };
+    for (const sample& each : samples) {
+        CAPTURE(each.expected);
+        harness h(role::client);
+        call_params params;
+        params.members = each.members;
+        params.meta = each.meta;
+        h.core.call(0, "ask", params, {.idle = {}, .total = {}, .want_progress = each.progress}, h.refused);
+        h.advance(0s);
+        CHECK(h.tap == lines{R"({"jsonrpc":"2.0","id":1,"method":"ask")" + std::string(each.expected) + "}"});
+        h.feed(result_line("1"));
+    }
+}

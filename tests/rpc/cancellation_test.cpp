@@ -138,6 +138,23 @@ TEST_CASE("B4: after the last queued frame is withdrawn, no write timeout runs a
     CHECK(!h.core.closed());
 }
 
+TEST_CASE("J1: parked progress is sent when fewer bytes than the soft mark are queued") {
+    limits l;
+    l.out_queue_soft = 100;
+    harness h(role::server, l);
+    serial one = h.request("1", "work", with_token("1"));
+    serial two = h.request("2");
+    h.stall();
+    h.finish(two, R"({"text":")" + std::string(300, 'x') + "\"}");
+    h.progress(one, 1);
+    h.accept(h.core.queued_bytes() - 100);
+    CHECK(h.core.queued_bytes() == 100);
+    h.accept(1);
+    CHECK(h.core.queued_bytes() == 99 + progress_line("1", "1").size() + 1);
+    h.resume();
+    h.finish(one);
+}
+
 TEST_CASE("B4: a withdrawal makes room for parked progress") {
     limits l;
     l.out_queue_soft = 100;

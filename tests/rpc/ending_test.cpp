@@ -441,6 +441,16 @@ TEST_CASE("G1: a second close can shorten a drain but not lengthen it") {
     CHECK(h.core.closed());
 }
 
+TEST_CASE("G1: a drain that was cut short leaves no timer behind") {
+    harness h;
+    serial one = h.request("1");
+    h.close(1s);
+    h.close(0s);
+    CHECK(h.core.next_deadline() == h.now() + limits().cleanup_grace);
+    h.end_quietly(one);
+    CHECK(h.core.closed());
+}
+
 // This order is our choice: tokens are triggered before waiters are notified, in the same turn. A handler that waits
 // for a nested answer is therefore interrupted once, by its token, and its cleanup is not interrupted again (B15).
 TEST_CASE("G2: the order of a local close") {

@@ -218,3 +218,21 @@ TEST_CASE("J6: text of the peer in a report is truncated and escaped") {
     CHECK(h.log[0].size() < 300);
     CHECK(h.log[0].find('\x1b') == std::string::npos);
 }
+
+TEST_CASE("E1, J6: each invalid message is counted once") {
+    harness h;
+    h.feed("no JSON");
+    CHECK(h.core.count().rejected_input == 1);
+    h.feed(R"({"jsonrpc":"2.0"})");
+    CHECK(h.core.count().rejected_input == 2);
+    h.feed(R"({"jsonrpc":"2.0","id":true,"method":"work"})");
+    CHECK(h.core.count().rejected_input == 3);
+}
+
+TEST_CASE("A11: a notification whose parameters are not an object is ignored") {
+    harness h;
+    h.feed(R"({"jsonrpc":"2.0","method":"notifications/message","params":[1]})");
+    CHECK(h.log.empty());
+    h.feed(R"({"jsonrpc":"2.0","method":"notifications/message","params":{}})");
+    CHECK(h.log == lines{"notification notifications/message"});
+}

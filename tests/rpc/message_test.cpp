@@ -161,3 +161,11 @@ TEST_CASE("J6: printable truncates and escapes") {
     CHECK(printable(std::string(1000, '\0'), 10).size() == 4 * 10 + 3);
     for (std::size_t limit = 0; limit < 12; ++limit) CHECK(json::is_utf8(printable("é🐢\xc2\x85z🐢", limit)));
 }
+
+TEST_CASE("E3: a truncated text that is not an object has no id") {
+    CHECK(id_in(R"([{"id":1,)") == "none");
+    CHECK(id_in(R"("id":1,"id":2,)") == "none");
+    CHECK(id_in(R"(x"id":1,)") == "none");
+    CHECK(id_in("") == "none");
+    CHECK(id_in("  \t\r\n") == "none");
+}
