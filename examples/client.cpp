@@ -151,7 +151,7 @@ keel::task<void> lists(keel::client& client) {
 // A call ends early by its timeout or by its stop token. The server is notified, and its handler is cancelled.
 keel::task<void> limits(keel::client& client) {
     try {
-        co_await client.call_tool("wait", {}, keel::call_options(100ms));
+        co_await client.call_tool("wait", {}, 100ms);
         expect(false, "no timeout");
     } catch (const keel::error& e) {
         expect(e.kind() == keel::error_kind::timed_out, "a timeout");

@@ -28,10 +28,11 @@ struct KEEL_API progress_report {
 
 /// Options of one call. (It has constructors because g++ 12 miscompiles temporaries of aggregates in a co_await.)
 struct KEEL_API call_options {
-    /// Timeouts: `idle` without an answer or progress, `total` for the whole call with connecting, all pages and all rounds. Time
-    /// spent in the client's own handlers does not count. Zero: the client's limits (request_idle, request_total).
-    duration idle{};
+    /// Timeout of the whole call, with connecting, all pages and all rounds. Progress does not extend it. Time spent in the client's
+    /// own handlers does not count. Zero: the client's limit (request_total).
     duration total{};
+    /// Timeout without an answer or progress. Zero: the client's limit (request_idle).
+    duration idle{};
     /// Called on the client's loop, in order, before the call ends.
     std::function<void(const progress_report&)> on_progress;
     /// Cancels the call: it fails with error_kind::cancelled, and the server is notified.
@@ -44,8 +45,10 @@ struct KEEL_API call_options {
     bool from_cache = true;
 
     call_options() = default;
+    /// A duration alone is the total timeout: `client.call_tool("add", arguments, 5s)`. The client's idle limit does not apply, because
+    /// it could end the call earlier.
     template <class Number, class Unit>
-    call_options(std::chrono::duration<Number, Unit> idle_time) : idle(idle_time) {}
+    call_options(std::chrono::duration<Number, Unit> at_most) : total(at_most), idle(at_most) {}
     call_options(std::stop_token s) : stop(std::move(s)) {}
 };
 

@@ -1,5 +1,6 @@
 #include <keel/client.hpp>
 
+#include "async/duration_text.hpp"
 #include "async/epoll_loop.hpp"
 #include "async/run_on_loop.hpp"
 #include "async/start_task.hpp"
@@ -19,14 +20,19 @@ namespace {
 /// Limits of the caller for the whole operation.
 struct wait_limits {
     wait_limits() = default;
-    wait_limits(std::stop_token s, duration d = {}) : stop(std::move(s)), at_most(d) {}
+    wait_limits(std::stop_token s) : stop(std::move(s)) {}
+    /// `expired`: the text of the error after the server and before the duration; `name`: of the option.
+    wait_limits(std::stop_token s, duration d, const char* expired_text, const char* option)
+        : stop(std::move(s)), at_most(d), expired(expired_text), name(option) {}
     std::stop_token stop;
     duration at_most{};  // zero: no limit
+    const char* expired = "";
+    const char* name = "";
     bool unlimited() const noexcept { return !stop.stop_possible() && at_most == duration::zero(); }
 };
 
 template <class T>
-task<T> with_limits(task<T> work, wait_limits how) {
+task<T> with_limits(engine_ptr e, task<T> work, wait_limits how) {
     if (how.stop.stop_requested()) throw keel::error(error_kind::cancelled, "cancelled by the caller");
     duration bound = how.at_most == duration::zero() ? duration::max() : how.at_most;
     async::timed_run<T> run(std::move(work), bound, std::move(how.stop));
@@ -35,8 +41,10 @@ task<T> with_limits(task<T> work, wait_limits how) {
     } catch (const cancelled&) {
         if (run.reason() == async::abandon_reason::none) throw;
     }
-    if (run.reason() == async::abandon_reason::timeout)
-        throw keel::error(error_kind::timed_out, "not finished within the caller's timeout");
+    if (run.reason() == async::abandon_reason::timeout) {
+        throw keel::error(error_kind::timed_out, e->connections.server_name() + ": " + how.expired + " within " +
+                                                     async::duration_text(bound) + " (" + how.name + ")");
+    }
     throw keel::error(error_kind::cancelled, "cancelled by the caller");
 }
 
@@ -53,7 +61,7 @@ task<T> on_engine(engine_ptr e, task<T> work, wait_limits how = {}) {
     detail::activity& here = co_await detail::this_activity{};
     bool plain = how.unlimited();
     if (plain && &here.loop() == e->on.get()) co_return co_await std::move(work);
-    if (!plain) work = with_limits(std::move(work), std::move(how));
+    if (!plain) work = with_limits(e, std::move(work), std::move(how));
     if (e->thread.started()) work = counted(e, std::move(work));
     co_return co_await async::run_on_loop(e->on, std::move(work));
 }
@@ -123,7 +131,8 @@ client& client::operator=(client&& other) noexcept {
 }
 
 task<void> client::connect(connect_options how) {
-    return on_engine(engine_, engine_->connections.connect(), {std::move(how.stop), how.timeout});
+    return on_engine(engine_, engine_->connections.connect(),
+                     {std::move(how.stop), how.timeout, "no connection", "connect_options::timeout"});
 }
 task<void> client::close() { return on_engine(engine_, engine_->connections.close()); }
 bool client::connected() const { return engine_ && engine_->shared.connected(); }
@@ -219,7 +228,7 @@ task<completion> client::complete_resource(std::string uri_template, std::string
 }
 task<subscription> client::subscribe(subscription_request what, call_options how) {
     // A subscription may take several requests: `total` limits all of them together.
-    wait_limits limit(how.stop, how.total);
+    wait_limits limit(how.stop, how.total, "subscribe: no acknowledgment", "call_options::total");
     return on_engine(engine_, client_side::subscribe(engine_, std::move(what), std::move(how)), std::move(limit));
 }
 task<void> client::ping(call_options how) {

@@ -139,6 +139,13 @@ void client_session::on_silence(std::string_view why) {
     end_subscriptions(std::string(why));
 }
 
+// Subscriptions that were made before the server answered the request for the stream.
+void client_session::on_stream_refused(std::string_view why) {
+    if (subscribers.empty()) return;
+    environment_.log(log_level::info, why);
+    end_subscriptions(std::string(why));
+}
+
 void client_session::acknowledge(const json::value& params) {
     auto id = params["_meta"]["io.modelcontextprotocol/subscriptionId"].if_int();
     if (!id) return;

@@ -102,6 +102,7 @@ private:
     void on_session_lost() override;
     void on_gap() override;
     void on_silence(std::string_view why) override;
+    void on_stream_refused(std::string_view why) override;
     void end_subscriptions(const std::string& why);
     void watch_for_silence();
 

@@ -1,5 +1,6 @@
 #include "client/connection_manager.hpp"
 
+#include "async/duration_text.hpp"
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
 #include "client/client_environment.hpp"
@@ -66,9 +67,9 @@ task<void> connection_manager::connect_once() {
             made = co_await run;
         } catch (const cancelled&) {
             if (run.reason() == async::abandon_reason::timeout) {
-                keel::error late(
-                    error_kind::timed_out,
-                    environment_.where->describe() + " did not complete the handshake within the connect timeout");
+                keel::error late(error_kind::timed_out, environment_.where->describe() + ": no handshake within " +
+                                                            async::duration_text(environment_.options.connect_timeout) +
+                                                            " (client_options::connect_timeout)");
                 mine->failure = std::make_exception_ptr(late);
             } else if (run.reason() == async::abandon_reason::stop_token) {
                 mine->failure = std::make_exception_ptr(keel::error(error_kind::closed, "closed while connecting"));
@@ -127,7 +128,12 @@ task<session_ptr> connection_manager::ready(time_point due) {
     } catch (const cancelled&) {
         if (run.reason() != async::abandon_reason::timeout) throw;
     }
-    throw keel::error(error_kind::timed_out, "timed out while connecting to " + environment_.where->describe());
+    co_return nullptr;
+}
+
+std::string connection_manager::server_name() const {
+    const std::string name = shared_.facts().about.name;
+    return name.empty() ? environment_.where->describe() : rpc::printable(name, 100);
 }
 
 /// Waits for a connect or restart in progress. If there is none and the restart policy allows it, restarts.

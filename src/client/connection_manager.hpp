@@ -46,10 +46,13 @@ public:
     /// The loop has ended before the client: releases the sessions, which cannot end on it any more.
     void abandon() noexcept;
 
-    /// The current connection, or a new one if the restart policy allows it. Throws keel::error of kind closed.
+    /// The current connection, or a new one if the restart policy allows it; null if there is none at the time `due`. Throws
+    /// keel::error of kind closed.
     task<session_ptr> ready(time_point due = time_point::max());
     /// The current connection if it is open, else null.
     session_ptr in_use() const noexcept;
+    /// The name that the server reported, or its address if it has none; for messages.
+    std::string server_name() const;
     /// The server has answered: earlier failed restarts no longer count.
     void server_answered() noexcept { backoff_.reset(); }
 

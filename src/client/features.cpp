@@ -45,16 +45,15 @@ tool_result read_tool_result(const json::value& from) {
 
 task<tool_result> call_tool(engine_ptr client, std::string name, std::string members, json::value arguments,
                             call_options how) {
-    const time_point due = client->due_of(how);
-    session_ptr s = client->connections.in_use();
-    if (!s) s = co_await client->connections.ready(due);
     outgoing_request what;
-    what.due = due;
+    what.due = client->due_of(how);
     what.method = "tools/call";
     what.feature = "tools";
     what.name = name;
     what.how = std::move(how);
     what.members = std::move(members);
+    session_ptr s = client->connections.in_use();
+    if (!s) s = co_await client->sender.ready(what);
     const bool mirrored = s->modern() && s->via().is_http();
     const std::size_t own_headers = what.how.headers.size();
     for (bool again = false;; again = true) {
@@ -96,7 +95,7 @@ task<std::vector<resource_contents>> read_resource(engine_ptr client, std::strin
     append_member(what.members, "uri", uri);
     json::value params;
     params.set("uri", uri);
-    session_ptr s = co_await client->connections.ready(what.due);
+    session_ptr s = co_await client->sender.ready(what);
     json::value result = co_await client->sender.send_cached(std::move(s), what, std::move(params));
     co_return read_result<protocol::read_resource_result>(result).contents;
 }
@@ -111,7 +110,7 @@ task<prompt_result> get_prompt(engine_ptr client, std::string name, std::map<std
     what.how = std::move(how);
     append_member(what.members, "name", name);
     if (!arguments.empty()) append_member(what.members, "arguments", keel::encode(arguments));
-    session_ptr s = co_await client->connections.ready(what.due);
+    session_ptr s = co_await client->sender.ready(what);
     json::value result = co_await client->sender.send_in_rounds(std::move(s), what);
     auto said = read_result<protocol::get_prompt_result>(result);
     prompt_result r;
@@ -136,7 +135,7 @@ task<completion> complete(engine_ptr client, bool of_prompt, std::string which, 
     asked.set("name", argument);
     asked.set("value", value);
     append_member(what.members, "argument", asked);
-    session_ptr s = co_await client->connections.ready(what.due);
+    session_ptr s = co_await client->sender.ready(what);
     if (!others.empty() && s->revision() >= protocol::revision::r2025_06_18) {
         json::value context;
         context.set("arguments", keel::encode(others));
@@ -149,28 +148,30 @@ task<completion> complete(engine_ptr client, bool of_prompt, std::string which, 
 // ---- the rest ----
 
 task<void> ping(engine_ptr client, call_options how) {
-    const time_point due = client->due_of(how);
-    session_ptr s = co_await client->connections.ready(due);
     outgoing_request what;
-    what.method = s->modern() ? "server/discover" : "ping";
-    what.due = due;
+    what.method = "ping";
+    what.due = client->due_of(how);
     what.how = std::move(how);
     what.progress = false;
+    session_ptr s = co_await client->sender.ready(what);
+    if (s->modern()) what.method = "server/discover";
     co_await client->sender.send_in_rounds(std::move(s), what);
 }
 
 task<void> set_log_level(engine_ptr client, log_level from, call_options how) {
     client->shared.set_level(from);
-    session_ptr s = co_await client->connections.ready();
-    if (s->modern()) {
-        s->refresh_meta();
-        co_return;
-    }
     outgoing_request what;
     what.method = "logging/setLevel";
     what.feature = "logging";
+    what.due = client->due_of(how);
     what.how = std::move(how);
     append_member(what.members, "level", name_of(from));
+    session_ptr s = co_await client->sender.ready(what);
+    if (s->modern()) {
+        require_feature(*s, what.feature);
+        s->refresh_meta();
+        co_return;
+    }
     co_await client->sender.send(std::move(s), what);
 }
 
@@ -192,7 +193,7 @@ task<json::value> request(engine_ptr client, std::string method, json::value par
     what.how = std::move(how);
     what.members = members_of(params, what.how.meta);
     if (auto name = protocol::name_for(method, params)) what.name = *name;
-    session_ptr s = co_await client->connections.ready(what.due);
+    session_ptr s = co_await client->sender.ready(what);
     add_mirrored(client->tools, *s, what, params);
     const json::value result = co_await client->sender.send_in_rounds(std::move(s), what);
     co_return result;  // a copy: the borrowed result must not leave the library
@@ -206,7 +207,7 @@ task<request_round> request_once(engine_ptr client, std::string method, json::va
     what.how = std::move(how);
     what.members = members_of(params, what.how.meta);
     if (auto name = protocol::name_for(method, params)) what.name = *name;
-    session_ptr s = co_await client->connections.ready(what.due);
+    session_ptr s = co_await client->sender.ready(what);
     add_mirrored(client->tools, *s, what, params);
     co_return co_await client->sender.send_once(std::move(s), what, std::move(answers));
 }

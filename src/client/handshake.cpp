@@ -112,7 +112,9 @@ task<session_ptr> handshake::open(const session_starter& start, session_ptr& s) 
     bool ask_first = options.mode == protocol_mode::modern || (automatic && eras_->is_modern(who).value_or(true));
     s = co_await start();
     until_adopted guard(s);
+    bool replaced = false;  // a child process that the probe had confused
     for (bool probed_again = false;; probed_again = true) {
+        bool probed = ask_first;  // this session
         if (ask_first) {
             verdict v = co_await probe(s);
             if (v == verdict::modern) {
@@ -128,26 +130,41 @@ task<session_ptr> handshake::open(const session_starter& start, session_ptr& s) 
             if (!s->open()) {  // some servers exit on an unknown request
                 s = co_await start();
                 guard.replace(s);
+                probed = false;
             }
         }
-        std::exception_ptr failure;
+        enum class reaction : unsigned char { adopt, probe, replace } next = reaction::adopt;
         try {
             co_await initialize_with_fallback(s);
         } catch (const keel::error& e) {
             bool modern_after_all = e.code() == error_code::unsupported_protocol_version;
+            // A stdio bridge takes the probe as the first request, initializes its server itself, and rejects our initialize.
+            bool confused = probed && !replaced && !modern_after_all && environment_.where->starts_process() &&
+                            (e.kind() == error_kind::rejected || e.kind() == error_kind::bad_message ||
+                             e.kind() == error_kind::closed);
             // The remembered era is outdated, or the probe timed out. An unreachable or failing server says nothing about its
             // era.
             bool no_legacy =
                 (e.kind() == error_kind::rejected && !is_inconclusive(e)) || e.kind() == error_kind::bad_message;
             bool again = automatic && !probed_again && (modern_after_all || (!ask_first && no_legacy));
-            if (!again) throw;
-            failure = std::current_exception();
+            if (!again && !confused) throw;
+            next = confused ? reaction::replace : reaction::probe;
         }
-        if (!failure) {
+        if (next == reaction::adopt) {
             eras_->remember(who, false);
             restore_level(s);
             guard.release();
             co_return s;
+        }
+        if (next == reaction::replace) {
+            replaced = true;
+            session_ptr confused = s;
+            confused->close();
+            co_await end_of(confused);  // both processes may need the same file or port
+            s = co_await start();
+            guard.replace(s);
+            ask_first = false;
+            continue;
         }
         eras_->forget(who);
         ask_first = true;

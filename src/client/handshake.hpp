@@ -23,7 +23,8 @@ public:
 
     handshake(const client_environment& environment, shared_state& shared);
 
-    /// Starts a session and agrees on a revision; starts another session if the first one ends because of the probe. `last` is set
+    /// Starts a session and agrees on a revision; starts another session if the first one ends because of the probe, or if it is a
+    /// child process that rejects `initialize` after the probe. `last` is set
     /// to each session that was started, so that the caller can tell why it ended. `start` and `last` must outlive the task.
     /// Cancellation: the session is closed.
     task<session_ptr> open(const session_starter& start, session_ptr& last);

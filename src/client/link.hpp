@@ -27,6 +27,8 @@ public:
     virtual void on_gap() {}
     /// The notification stream ended for good.
     virtual void on_silence(std::string_view why) { (void)why; }
+    /// The server has no notification stream, which is allowed.
+    virtual void on_stream_refused(std::string_view why) { (void)why; }
 
 protected:
     ~link_user() = default;
@@ -59,6 +61,8 @@ public:
     virtual void session_opened() {}
     /// Waits until the server has accepted or rejected that stream.
     virtual task<void> listening() { co_return; }
+    /// False if the server has refused the stream that would carry its notifications.
+    virtual bool has_notifications() const noexcept { return true; }
     /// Follows on_session_lost: held requests are sent again (`worked`), or fail.
     virtual void session_renewed(bool worked) { (void)worked; }
     /// HTTP: tries the HTTP+SSE transport of 2024-11-05. Returns false if the server does not support it.
@@ -81,6 +85,8 @@ public:
     /// Throws std::exception with the reason. Cancellation stops the attempt.
     virtual task<std::unique_ptr<link>> connect(std::shared_ptr<loop> on, link_settings how) = 0;
     virtual bool is_http() const noexcept { return false; }
+    /// Each connection is a new process, so that a second one does not depend on what the first has done.
+    virtual bool starts_process() const noexcept { return false; }
     /// For messages; contains no credentials.
     virtual std::string describe() const = 0;
     /// The key under which the protocol era of this server is remembered.

@@ -61,7 +61,7 @@ task<page<T>> list_page(engine_ptr client, std::optional<std::string> cursor, ca
         append_member(what.members, "cursor", *cursor);
         params.set("cursor", *cursor);
     }
-    session_ptr s = co_await client->connections.ready(what.due);
+    session_ptr s = co_await client->sender.ready(what);
     const std::uint64_t asked_at = client->tools.generation();
     json::value result = co_await client->sender.send_cached(s, what, std::move(params));
     if (part_of) {

@@ -1,11 +1,13 @@
 #include "client/request_sender.hpp"
 
+#include "async/duration_text.hpp"
 #include "client/client_environment.hpp"
 #include "client/client_session.hpp"
 #include "client/connection_manager.hpp"
 #include "client/input_rounds.hpp"
 #include "client/open_elicitations.hpp"
 #include "client/response_cache.hpp"
+#include "protocol/cache_hints.hpp"
 
 #include <utility>
 
@@ -21,22 +23,53 @@ progress_report report_of(const json::value& params) {
     return r;
 }
 
+// LIFE-04. Revision 2024-11-05 has completion, but no capability for it.
+bool is_undeclared(const client_session& s, std::string_view feature) noexcept {
+    if (feature.empty() || !s.capabilities[feature].is_null()) return false;
+    return feature != "completions" || s.revision() != protocol::revision::r2024_11_05;
+}
+
 }  // namespace
+
+void require_feature(const client_session& s, std::string_view feature) {
+    if (!is_undeclared(s, feature)) return;
+    throw keel::error(error_kind::unavailable, "the server does not support " + std::string(feature),
+                      error_code::method_not_found);
+}
+
+// ---- timeouts ----
+
+keel::error request_sender::timeout_error(const outgoing_request& what, rpc::time_limit limit,
+                                          const char* missing) const {
+    const bool idle = limit == rpc::time_limit::idle;
+    const duration own = idle ? what.how.idle : what.how.total;
+    const limits& usual = environment_.options.limits;
+    const duration used = own > duration::zero() ? own : idle ? usual.request_idle : usual.request_total;
+    std::string text = connections_.server_name() + ": " + rpc::printable(what.method, 100);
+    if (!what.name.empty()) text += " \"" + rpc::printable(what.name, 200) + "\"";
+    text += std::string(": ") + missing + " within " + async::duration_text(used);
+    if (own > duration::zero()) text += idle ? " (call_options::idle)" : " (call_options::total)";
+    else text += idle ? " (limits::request_idle)" : " (limits::request_total)";
+    return {error_kind::timed_out, text};
+}
+
+task<session_ptr> request_sender::ready(const outgoing_request& what) {
+    session_ptr s = connections_.in_use();
+    if (!s) s = co_await connections_.ready(what.due);
+    if (!s) throw timeout_error(what, rpc::time_limit::total, "no connection");
+    co_return s;
+}
 
 // ---- one request ----
 
 task<json::value> request_sender::send(session_ptr s, outgoing_request& what, std::string_view members) {
-    if (!what.feature.empty() && !s->modern() && s->revision() >= protocol::revision::r2025_06_18 &&
-        s->capabilities[what.feature].is_null()) {
-        throw keel::error(error_kind::unavailable, "the server does not support " + std::string(what.feature),
-                          error_code::method_not_found);
-    }
+    require_feature(*s, what.feature);
     rpc::peer::call_options_with_progress how;
     how.idle = what.how.idle;
     how.total = what.how.total;
     if (what.due != time_point::max()) {
         how.total = what.due - environment_.on->now();
-        if (how.total <= duration::zero()) throw keel::error(error_kind::timed_out, "no answer in time");
+        if (how.total <= duration::zero()) throw timeout_error(what, rpc::time_limit::total, "no answer");
     }
     how.want_progress = what.progress;
     how.name = what.name;
@@ -57,6 +90,8 @@ task<json::value> request_sender::send(session_ptr s, outgoing_request& what, st
         json::value result = co_await rpc::peer::ask_text(s->shared_peer(), what.method, params, how);
         connections_.server_answered();
         co_return result;
+    } catch (const rpc::call_timeout& e) {
+        throw timeout_error(what, e.limit, e.limit == rpc::time_limit::idle ? "no answer or progress" : "no answer");
     } catch (const keel::error& e) {
         if (e.code() == error_code::url_elicitation_required) {
             for (const json::value& each : e.data()["elicitations"].items()) {
@@ -119,6 +154,15 @@ task<request_round> request_sender::send_once(session_ptr s, outgoing_request& w
 
 // ---- the cache ----
 
+// Once per client: a server that sends one invalid hint sends it with every result.
+void request_sender::report_invalid_hints(std::string_view method, const json::value& result) {
+    if (invalid_hints_reported_ || protocol::read_cache_hints(result).valid) return;
+    invalid_hints_reported_ = true;
+    environment_.log(log_level::info,
+                     connections_.server_name() + ": " + std::string(method) +
+                         ": result not cached: invalid ttlMs or cacheScope (further ones are not logged)");
+}
+
 task<json::value> request_sender::send_cached(session_ptr s, outgoing_request& what, json::value params) {
     bool cacheable = environment_.options.cache.enabled && s->modern() && what.how.meta.is_null();
     if (!cacheable) co_return co_await send_in_rounds(std::move(s), what);
@@ -130,7 +174,10 @@ task<json::value> request_sender::send_cached(session_ptr s, outgoing_request& w
     std::uint64_t moment = cache_.moment();
     bool asked_back = false;
     json::value result = co_await send_in_rounds(std::move(s), what, &asked_back);
-    if (!asked_back) cache_.keep(what.method, params, who, result, environment_.on->now(), moment);
+    if (!asked_back) {
+        cache_.keep(what.method, params, who, result, environment_.on->now(), moment);
+        report_invalid_hints(what.method, result);
+    }
     co_return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include "client/outgoing_request.hpp"
 #include "client/session_user.hpp"
+#include "rpc/peer.hpp"
 
 #include <keel/client.hpp>
 
@@ -19,6 +20,10 @@ class open_elicitations;
 class response_cache;
 class server_request_handler;
 
+/// Throws keel::error of kind unavailable, with the code of an unknown method, if the server has not declared the capability (LIFE-04).
+/// "": no capability is needed.
+void require_feature(const client_session& s, std::string_view feature);
+
 /// Owned by detail::client_engine; used on its loop only. The caller must keep the client and the outgoing_request alive until the task
 /// ends. Results are borrowed: copy them before the next co_await.
 class request_sender {
@@ -30,6 +35,8 @@ public:
     request_sender(const request_sender&) = delete;
     request_sender& operator=(const request_sender&) = delete;
 
+    /// The current connection, or a new one. Throws keel::error, of kind timed_out if the deadline of `what` passes first.
+    task<session_ptr> ready(const outgoing_request& what);
     /// Sends one request and returns its result as received. Throws keel::error. `members` replace those of the request.
     task<json::value> send(session_ptr s, outgoing_request& what, std::string_view members);
     task<json::value> send(session_ptr s, outgoing_request& what) { return send(std::move(s), what, what.members); }
@@ -43,11 +50,16 @@ public:
     void notify(std::string_view method, const json::value& params);
 
 private:
+    /// `calculator: tools/call "add": no answer within 5 s (call_options::total)`.
+    keel::error timeout_error(const outgoing_request& what, rpc::time_limit limit, const char* missing) const;
+    void report_invalid_hints(std::string_view method, const json::value& result);
+
     const client_environment& environment_;
     connection_manager& connections_;
     server_request_handler& handler_;
     open_elicitations& elicitations_;
     response_cache& cache_;
+    bool invalid_hints_reported_ = false;
 };
 
 }  // namespace keel::client_side

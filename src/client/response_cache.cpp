@@ -1,5 +1,7 @@
 #include "client/response_cache.hpp"
 
+#include "protocol/cache_hints.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <iterator>
@@ -37,13 +39,12 @@ bool is_usual_meta(const json::value& meta) noexcept {
     });
 }
 
-/// nullopt: not cacheable. Servers send all kinds of ttlMs: none, negative numbers, fractions, 1e300.
+/// nullopt: not cacheable.
 std::optional<time_point> fresh_until(const json::value& result, time_point received) noexcept {
-    const double ttl = result["ttlMs"].if_double().value_or(0);
-    if (!(ttl >= 1)) return std::nullopt;
+    const std::chrono::milliseconds ttl = protocol::read_cache_hints(result).ttl;
+    if (ttl == ttl.zero()) return std::nullopt;
     const auto longest = std::chrono::duration_cast<std::chrono::milliseconds>(time_point::max() - received);
-    if (ttl >= static_cast<double>(longest.count())) return time_point::max();
-    return received + std::chrono::milliseconds(static_cast<std::int64_t>(ttl));
+    return ttl >= longest ? time_point::max() : received + ttl;
 }
 
 }  // namespace

@@ -127,6 +127,7 @@ public:
         started_child child = start_child(*on, what_, std::move(options));
         co_return std::make_unique<child_link>(std::move(child.wire), std::move(fate), what_.command);
     }
+    bool starts_process() const noexcept override { return true; }
     std::string describe() const override {
         std::string text = what_.command;
         for (const std::string& each : what_.arguments) text += " " + each;

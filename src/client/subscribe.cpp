@@ -1,5 +1,6 @@
 #include "client/subscribe.hpp"
 
+#include "async/duration_text.hpp"
 #include "async/start_task.hpp"
 #include "async/timeout.hpp"
 #include "client/client_session.hpp"
@@ -64,18 +65,17 @@ task<void> await_answer(std::shared_ptr<listen_request> l) { co_await l->answere
 
 // ---- 2026-07-28 ----
 
-/// `environment` must outlive the task.
-task<subscription> listen(const client_environment& environment, session_ptr s, subscription_request what,
-                          call_options how) {
+/// `client` must outlive the task.
+task<subscription> listen(const engine_ptr& client, session_ptr s, subscription_request what, call_options how) {
     std::string filter = filter_of(what);
     std::string meta = s->meta();
     append_meta(meta, how.meta);
-    auto l = std::make_shared<listen_request>(*environment.on);
+    auto l = std::make_shared<listen_request>(*client->on);
     l->state = std::make_shared<subscription_state>();
     s->listens.push_back(l);
     std::weak_ptr<listen_request> weak = l;
     // The user may drop the subscription on any thread.
-    l->state->set_on_stop([weak, home = environment.on] {
+    l->state->set_on_stop([weak, home = client->on] {
         home->post([weak] {
             if (auto held = weak.lock()) held->line.stop();
         });
@@ -90,16 +90,36 @@ task<subscription> listen(const client_environment& environment, session_ptr s, 
                       l->answered.set();
                   });
     subscription made(l->state);  // an exception from here on ends the subscription
-    const duration bound = how.idle == duration::zero() ? environment.options.limits.request_idle : how.idle;
+    duration bound = how.idle == duration::zero() ? client->options.limits.request_idle : how.idle;
+    if (how.total > duration::zero() && bound >= how.total) bound = duration::max();  // the caller waits for `total`
     bool answered = co_await async::completes_within(bound, await_answer(l));
     if (l->failure) std::rethrow_exception(l->failure);
     if (!answered) {
-        throw keel::error(error_kind::timed_out, "the server did not acknowledge the subscription within the timeout");
+        const char* limit = how.idle == duration::zero() ? " (limits::request_idle)" : " (call_options::idle)";
+        throw keel::error(error_kind::timed_out, client->connections.server_name() +
+                                                     ": subscribe: no acknowledgment within " +
+                                                     async::duration_text(bound) + limit);
     }
     co_return made;
 }
 
 // ---- before 2026-07-28 ----
+
+bool is_empty(const subscription_request& what) noexcept {
+    return !what.tools && !what.prompts && !what.resources && what.uris.empty();
+}
+
+/// The notifications that the server has declared.
+subscription_request declared_part(const client_session& s, subscription_request what) {
+    auto has = [&](const char* feature, const char* part) {
+        return s.capabilities[feature][part].if_bool().value_or(false);
+    };
+    what.tools = what.tools && has("tools", "listChanged");
+    what.prompts = what.prompts && has("prompts", "listChanged");
+    what.resources = what.resources && has("resources", "listChanged");
+    if (!has("resources", "subscribe")) what.uris.clear();
+    return what;
+}
 
 task<void> unsubscribe(engine_ptr client, session_ptr s, std::vector<std::string> uris) {
     for (const std::string& uri : uris) {
@@ -139,14 +159,8 @@ void drop_subscriber(engine_ptr client, session_ptr s, const subscription_state*
 /// `client` must outlive the task.
 task<subscription> subscribe_each(const engine_ptr& client, session_ptr s, subscription_request what,
                                   call_options how) {
-    auto has = [&](const char* feature, const char* part) {
-        return s->capabilities[feature][part].if_bool().value_or(false);
-    };
-    subscription_request agreed;
-    agreed.tools = what.tools && has("tools", "listChanged");
-    agreed.prompts = what.prompts && has("prompts", "listChanged");
-    agreed.resources = what.resources && has("resources", "listChanged");
-    if (has("resources", "subscribe")) agreed.uris = what.uris;
+    subscription_request agreed = declared_part(*s, std::move(what));
+    if (!s->via().has_notifications()) agreed = {};
 
     auto state = std::make_shared<subscription_state>();
     state->set_agreed(agreed);
@@ -191,7 +205,7 @@ task<subscription> subscribe_each(const engine_ptr& client, session_ptr s, subsc
 }  // namespace
 
 task<subscription> subscribe(engine_ptr client, subscription_request what, call_options how) {
-    if (!what.tools && !what.prompts && !what.resources && what.uris.empty()) {
+    if (is_empty(what)) {
         throw std::invalid_argument("keel: empty subscription request: set tools, prompts, resources or uris");
     }
     for (const std::string& each : what.uris) {
@@ -201,7 +215,9 @@ task<subscription> subscribe(engine_ptr client, subscription_request what, call_
     if (s->listens.size() + s->subscribers.size() >= most_subscriptions) {
         throw keel::error(error_kind::unavailable, "too many subscriptions on one connection (at most 1024)");
     }
-    if (s->modern()) co_return co_await listen(*client, std::move(s), std::move(what), std::move(how));
+    // Without a request if the server has declared none of it: the subscription is then empty in both eras.
+    if (s->modern() && !is_empty(declared_part(*s, what)))
+        co_return co_await listen(client, std::move(s), std::move(what), std::move(how));
     co_return co_await subscribe_each(client, std::move(s), std::move(what), std::move(how));
 }
 

@@ -56,6 +56,10 @@ task<void> http_link::listening() {
     co_await listener_.answered();
 }
 
+bool http_link::has_notifications() const noexcept {
+    return session_.modern() || session_.old_transport() || !listener_.refused();
+}
+
 void http_link::session_renewed(bool worked) {
     if (!recovery_.renewed(worked)) return;
     if (worked) send_held();

@@ -45,6 +45,7 @@ public:
     void speak(bool modern, std::string_view version) override { session_.speak(modern, version); }
     void session_opened() override;
     task<void> listening() override;
+    bool has_notifications() const noexcept override;
     void session_renewed(bool worked) override;
     task<bool> fall_back_to_old_transport() override;
     bool is_http() const noexcept override { return true; }

@@ -28,6 +28,7 @@ void link_listener::open() {
         answered_ = std::make_shared<event>();
     }
     worked_ = false;
+    refused_ = false;
     pace_ = {};
     if (busy_) {
         // Called from an event of the previous stream: the reader is on the stack.
@@ -75,11 +76,17 @@ void link_listener::start() {
 void link_listener::again() {
     transfer_ = 0;
     // A stream that never worked is given up; one that did is reopened as long as the session lasts.
-    if (!worked_ && pace_.exhausted()) return;
+    if (!worked_ && pace_.exhausted()) return give_up("it failed repeatedly");
     pause_ = context_.start_timer(pace_.next(reader_->retry()), [this] {
         pause_ = 0;
         start();
     });
+}
+
+// The server has no such stream, which is allowed.
+void link_listener::give_up(const std::string& why) {
+    refused_ = true;
+    context_.user().on_stream_refused("the server has no stream for its notifications: " + why);
 }
 
 void link_listener::on_response(const response_view& r) {
@@ -93,7 +100,7 @@ void link_listener::on_response(const response_view& r) {
     }
     context_.cancel(transfer_);
     if (r.status >= 500 || is_for_now(r.status)) return again();
-    if (!worked_) return;  // the server has no such stream, which is allowed
+    if (!worked_) return give_up(describe_refusal(r.status, {}));
     // Many servers send 404 instead of 405. It means a lost session only if the stream worked before (LHTTP-11).
     if (r.status == 404 && session_.has_id()) return on_session_lost_();
     if (goes_on_) {

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace keel::inline KEEL_ABI::http_client {
@@ -38,6 +39,8 @@ public:
     /// Waits until the server has responded to the first request for the stream.
     task<void> answered();
     bool is_open() const noexcept { return transfer_ != 0 || pause_ != 0; }
+    /// The server has no such stream in this session.
+    bool refused() const noexcept { return refused_; }
 
 private:
     void on_response(const response_view& r) override;
@@ -48,6 +51,7 @@ private:
     void start();
     void again();
     void tell_answered();
+    void give_up(const std::string& why);
 
     link_context& context_;
     const http_session& session_;
@@ -58,6 +62,7 @@ private:
     std::optional<http::sse_reader> reader_;
     reconnect_backoff pace_;
     bool worked_ = false;  // in this session
+    bool refused_ = false;
     bool reading_ = false;
     bool goes_on_ = false;   // resumes where the previous stream stopped
     bool busy_ = false;      // the reader is on the stack

@@ -6,6 +6,7 @@
 //
 // `_meta` is kept unchanged. The requests of servers (sampling, elicitation, roots) are in server_requests.hpp.
 
+#include "protocol/cache_hints.hpp"
 #include "protocol/capabilities.hpp"
 #include "protocol/server_requests.hpp"
 
@@ -26,9 +27,6 @@ KEEL_DESCRIBE_ENUM(log_level, debug, info, notice, warning, error, critical, ale
 }  // namespace keel
 
 namespace keel::inline KEEL_ABI::protocol {
-
-enum class cache_scope : unsigned char { only_caller, everyone };
-KEEL_DESCRIBE_ENUM(cache_scope, (only_caller, "private"), (everyone, "public"))
 
 // ---- without parameters, without results ----
 
@@ -73,8 +71,8 @@ struct discover_result {
     std::vector<std::string> supported_versions = {};
     server_capabilities capabilities = {};
     std::string instructions = {};
-    std::int64_t ttl_ms = 0;
-    protocol::cache_scope cache_scope = protocol::cache_scope::only_caller;
+    cache_ttl ttl_ms = {};
+    protocol::cache_scope cache_scope = {};
     json::value meta = {};
 };
 KEEL_DESCRIBE(discover_result, (result_type, wire("resultType"), omit_empty),
@@ -94,8 +92,8 @@ struct list_tools_result {
     std::string result_type = "complete";
     std::vector<tool> tools = {};
     std::optional<std::string> next_cursor = {};
-    std::int64_t ttl_ms = 0;
-    protocol::cache_scope cache_scope = protocol::cache_scope::only_caller;
+    cache_ttl ttl_ms = {};
+    protocol::cache_scope cache_scope = {};
     json::value meta = {};
 };
 KEEL_DESCRIBE(list_tools_result, (result_type, wire("resultType"), omit_empty), tools,
@@ -106,8 +104,8 @@ struct list_prompts_result {
     std::string result_type = "complete";
     std::vector<prompt> prompts = {};
     std::optional<std::string> next_cursor = {};
-    std::int64_t ttl_ms = 0;
-    protocol::cache_scope cache_scope = protocol::cache_scope::only_caller;
+    cache_ttl ttl_ms = {};
+    protocol::cache_scope cache_scope = {};
     json::value meta = {};
 };
 KEEL_DESCRIBE(list_prompts_result, (result_type, wire("resultType"), omit_empty), prompts,
@@ -118,8 +116,8 @@ struct list_resources_result {
     std::string result_type = "complete";
     std::vector<resource> resources = {};
     std::optional<std::string> next_cursor = {};
-    std::int64_t ttl_ms = 0;
-    protocol::cache_scope cache_scope = protocol::cache_scope::only_caller;
+    cache_ttl ttl_ms = {};
+    protocol::cache_scope cache_scope = {};
     json::value meta = {};
 };
 KEEL_DESCRIBE(list_resources_result, (result_type, wire("resultType"), omit_empty), resources,
@@ -130,8 +128,8 @@ struct list_resource_templates_result {
     std::string result_type = "complete";
     std::vector<resource_template> resource_templates = {};
     std::optional<std::string> next_cursor = {};
-    std::int64_t ttl_ms = 0;
-    protocol::cache_scope cache_scope = protocol::cache_scope::only_caller;
+    cache_ttl ttl_ms = {};
+    protocol::cache_scope cache_scope = {};
     json::value meta = {};
 };
 KEEL_DESCRIBE(list_resource_templates_result, (result_type, wire("resultType"), omit_empty),
@@ -197,8 +195,8 @@ KEEL_DESCRIBE(read_resource_params, uri, (input_responses, wire("inputResponses"
 struct read_resource_result {
     std::string result_type = "complete";
     std::vector<resource_contents> contents = {};
-    std::int64_t ttl_ms = 0;
-    protocol::cache_scope cache_scope = protocol::cache_scope::only_caller;
+    cache_ttl ttl_ms = {};
+    protocol::cache_scope cache_scope = {};
     json::value meta = {};
 };
 KEEL_DESCRIBE(read_resource_result, (result_type, wire("resultType"), omit_empty), contents,

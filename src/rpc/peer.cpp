@@ -47,6 +47,7 @@ public:
         check();
         if (outcome_.result) return std::move(*outcome_.result);
         if (outcome_.kind == error_kind::cancelled && asker_ && asker_->stopped()) throw cancelled();
+        if (outcome_.kind == error_kind::timed_out) throw call_timeout(outcome_.error.message, outcome_.limit);
         throw error_of(std::move(outcome_));
     }
 

@@ -6,6 +6,7 @@
 #include "rpc/peer_core.hpp"
 #include "rpc/request.hpp"
 
+#include <keel/error.hpp>
 #include <keel/loop.hpp>
 #include <keel/task.hpp>
 
@@ -15,6 +16,13 @@
 #include <utility>
 
 namespace keel::inline KEEL_ABI::rpc {
+
+/// A call got no answer in time.
+class call_timeout final : public keel::error {
+public:
+    call_timeout(const std::string& message, time_limit which) : error(error_kind::timed_out, message), limit(which) {}
+    time_limit limit;
+};
 
 /// The session of a server or of a client, which uses the peer.
 class peer_user {

@@ -1,5 +1,6 @@
 // Requests that we send (docs/lifecycle.md, group D).
 
+#include "async/duration_text.hpp"
 #include "json/container.hpp"
 #include "rpc/peer_core.hpp"
 #include "rpc/planted.hpp"
@@ -127,23 +128,32 @@ void peer_core::add_call(serial id, serial parent, stream_id on, std::string_vie
     c.borrow_result = options.borrow_result;
     c.idle = options.idle > duration::zero() ? options.idle : limits_.request_idle;
     c.idle_deadline = after(now_, c.idle);
-    c.total_deadline = after(now_, options.total > duration::zero() ? options.total : limits_.request_total);
+    c.total = options.total > duration::zero() ? options.total : limits_.request_total;
+    c.total_deadline = after(now_, c.total);
     calls_due_ = std::min(calls_due_, c.due());
     if (parent != 0) incoming_.at(parent).nested.push_back(id);
 }
 
+call_outcome peer_core::timed_out(const outgoing_call& c) const {
+    const bool in_all = c.total_deadline <= now_;
+    call_outcome outcome =
+        refused(error_kind::timed_out, in_all ? "no answer within " : "no answer or progress within ");
+    outcome.error.message += async::duration_text(in_all ? c.total : c.idle);
+    outcome.limit = in_all ? time_limit::total : time_limit::idle;
+    return outcome;
+}
+
 void peer_core::time_out_calls() {
     if (calls_due_ > now_) return;
-    std::vector<serial> late;
+    std::vector<deliver> late;
     calls_due_ = time_point::max();
     for (const auto& [call, c] : calls_) {
-        if (c.due() <= now_) late.push_back(call);
+        if (c.due() <= now_) late.push_back({call, timed_out(c)});
         else calls_due_ = std::min(calls_due_, c.due());
     }
-    for (serial call : late) {
-        abandon(call, "timed out");
-        actions_.push_back(
-            deliver{call, {.result = {}, .kind = error_kind::timed_out, .error = {0, "no answer in time", {}}}});
+    for (deliver& each : late) {
+        abandon(each.call, "timed out");
+        actions_.push_back(std::move(each));
     }
 }
 

@@ -410,6 +410,11 @@ void peer_core::shield(serial request) noexcept {
     if (at != incoming_.end()) at->second.shielded = true;
 }
 
+bool peer_core::in_batch(serial request) const noexcept {
+    auto at = incoming_.find(request);
+    return at != incoming_.end() && at->second.group != nullptr;
+}
+
 // ---- responses ----
 
 void peer_core::write_response(serial request, const incoming_request& r, text_pieces result, const failure* why) {

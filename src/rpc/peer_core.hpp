@@ -36,12 +36,16 @@ enum class stop_cause : unsigned char {
     owner,     // the code that started the handler stops it early; the request stays open, and that code answers it
 };
 
+/// The limit that ended a call.
+enum class time_limit : unsigned char { none, idle, total };
+
 /// How a request that we sent ended.
 struct call_outcome {
     std::optional<json::value> result;  // or an error:
     error_kind kind = error_kind::closed;
-    failure error;             // rejected: as received; any other kind: only a message
-    int transport_status = 0;  // the status code with which the transport refused the request; 0: none
+    failure error;                        // rejected: as received; any other kind: only a message
+    int transport_status = 0;             // the status code with which the transport refused the request; 0: none
+    time_limit limit = time_limit::none;  // timed_out: which
 };
 
 /// The parameters of a request that we send, as JSON text without the braces. Text that every request repeats is written only once.
@@ -234,6 +238,7 @@ public:
     void exempt(serial request) noexcept;
     /// The peer cannot cancel this request (initialize: B10).
     void shield(serial request) noexcept;
+    bool in_batch(serial request) const noexcept;
 
     /// A request with this id is being handled.
     bool in_flight(const request_id& id) const { return open_ids_.contains(id); }
@@ -307,6 +312,7 @@ private:
         time_point idle_deadline;
         time_point total_deadline;
         duration idle{};
+        duration total{};
         time_point due() const noexcept { return std::min(idle_deadline, total_deadline); }
     };
 
@@ -347,6 +353,7 @@ private:
     void add_call(serial id, serial parent, stream_id on, std::string_view method, const call_options& options);
     static outgoing_message describe_request(serial id, stream_id on, std::string_view method,
                                              const call_options& options) noexcept;
+    call_outcome timed_out(const outgoing_call& c) const;
     void time_out_calls();
     void erase_call(call_table::iterator at);
     void send_cancelled(serial call, stream_id on, std::string_view reason);

@@ -72,8 +72,12 @@ task<json::value> context::request(std::string method, json::value params, durat
     }
     rpc::peer::call_options_with_progress options;
     options.idle = timeout;
-    co_return co_await rpc::peer::ask(std::move(owner), state->request, std::move(method), std::move(params),
-                                      std::move(options));
+    try {
+        co_return co_await rpc::peer::ask(std::move(owner), state->request, method, std::move(params),
+                                          std::move(options));
+    } catch (const rpc::call_timeout& e) {
+        throw error(error_kind::timed_out, rpc::printable(method) + ": " + e.what());
+    }
 }
 
 }  // namespace keel

@@ -25,17 +25,28 @@ void server_session::initialize(rpc::serial id, const json::value& params) {
         std::string why = "this connection uses protocol version " + std::string(protocol::name_of(protocol::latest));
         return peer_->finish(id, unsupported_version(asked.value_or(""), modern_versions(), why));
     }
-    if (era_ == era::legacy && !stateless_) return peer_->finish(id, already_initialized());
+    const bool again = era_ == era::legacy && !stateless_;
+    if (again && own_streams_) return peer_->finish(id, already_initialized());  // H17: one HTTP session has one client
+    if (peer_->core().in_batch(id))
+        return reject(id, error_code::invalid_request, "initialize cannot be part of a batch");
     if (!asked) return reject(id, error_code::invalid_params, "protocolVersion: expected string");
     if (!params["capabilities"].is_object())
         return reject(id, error_code::invalid_params, "capabilities: expected object");
     if (!params["clientInfo"].is_object()) return reject(id, error_code::invalid_params, "clientInfo: expected object");
 
     revision agreed = protocol::find_legacy_revision(*asked).value_or(protocol::latest_legacy);
-    client_ = std::make_shared<detail::client_facts>();
-    client_->revision = agreed;
-    client_->info = params["clientInfo"];
-    client_->capabilities = params["capabilities"];
+    auto facts = std::make_shared<detail::client_facts>();
+    facts->revision = agreed;
+    facts->info = params["clientInfo"];
+    facts->capabilities = params["capabilities"];
+    // A bridge that shares one server between its clients sends initialize for each of them. Running requests keep the facts with which
+    // they started. The log level and the subscriptions belong to the connection, and so does the permission to ask: requests that run
+    // between this initialize and its notifications/initialized are those of other clients, which are ready.
+    if (again) {
+        facts->log_level = client_->log_level.load();
+        facts->confirmed = client_->confirmed.load();
+    }
+    client_ = std::move(facts);
     era_ = era::legacy;
     peer_->core().allow_batches(protocol::has_batches(agreed));
 
@@ -51,7 +62,7 @@ void server_session::initialize(rpc::serial id, const json::value& params) {
     }
     result += '}';
     // Not over HTTP: idle clients are normal there and may have no stream for a ping; their sessions expire instead.
-    if (!own_streams_) {
+    if (!own_streams_ && !again) {
         keep_alive_.start(peer_, server_->options.keep_alive, [server = server_](rpc::peer& silent) {
             server->log(log_level::warning, "connection closed: the client did not answer a ping");
             silent.close();

@@ -204,3 +204,44 @@ TEST_CASE("revisions before 2026-07-28 have no cache times: nothing is cached") 
         }
     }
 }
+
+TEST_CASE("CACHE-07: a result with invalid cache hints is delivered and not cached; the log has one line about it") {
+    const std::vector<std::pair<const char*, const char*>> hints = {
+        {"1.5", R"("public")"},    {"null", R"("public")"},      {"-5", R"("private")"},
+        {R"("60000")", "null"},    {"9223372036854775808", "1"}, {"1e300", R"("public")"},
+        {"true", R"("private")"},  {"60000", R"("shared")"},     {"60000", "null"},
+        {"[60000]", R"("public")"}};
+    for (const auto& [ttl, scope] : hints) {
+        INFO(ttl << " " << scope);
+        const std::string hint = R"("resultType":"complete","ttlMs":)" + std::string(ttl) + R"(,"cacheScope":)" + scope;
+        client_under_test t;
+        outcome_of_task& connected = t.run(t.client->connect());
+        t.answer(t.expect("server/discover"), json::parse("{" + hint + R"(,"supportedVersions":["2026-07-28"],
+            "capabilities":{"tools":{},"resources":{},"prompts":{}}})"));
+        REQUIRE(connected.text == "done");
+        CHECK(t.client->server().modern);
+        spoke(modern);
+        for (int i = 0; i < 2; ++i) {
+            outcome_of_task& tools = t.run(t.client->list_tools(), count_of);
+            t.answer(t.expect("tools/list"), json::parse("{" + hint + R"(,"tools":[]})"));
+            CHECK(tools.text == "0");
+            outcome_of_task& resources = t.run(t.client->list_resources(), count_of);
+            t.answer(t.expect("resources/list"), json::parse("{" + hint + R"(,"resources":[]})"));
+            CHECK(resources.text == "0");
+            outcome_of_task& templates = t.run(t.client->list_resource_templates(), count_of);
+            t.answer(t.expect("resources/templates/list"), json::parse("{" + hint + R"(,"resourceTemplates":[]})"));
+            CHECK(templates.text == "0");
+            outcome_of_task& prompts = t.run(t.client->list_prompts(), count_of);
+            t.answer(t.expect("prompts/list"), json::parse("{" + hint + R"(,"prompts":[]})"));
+            CHECK(prompts.text == "0");
+            outcome_of_task& read = t.run(t.client->read_resource("a:b"), first_text);
+            t.answer(t.expect("resources/read"),
+                     json::parse("{" + hint + R"(,"contents":[{"uri":"a:b","text":"hello"}]})"));
+            CHECK(read.text == "hello");
+        }
+        CHECK(t.log.size() == 1);
+        CHECK(t.log.at(0) ==
+              "info: a script: tools/list: result not cached: invalid ttlMs or cacheScope (further ones "
+              "are not logged)");
+    }
+}

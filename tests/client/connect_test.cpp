@@ -16,8 +16,8 @@ TEST_CASE(
     CHECK(meta["io.modelcontextprotocol/clientCapabilities"].is_object());
     CHECK(meta["io.modelcontextprotocol/clientInfo"]["name"].if_string() == "client-under-test");
     json::value result =
-        json::parse(R"({"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,
-        "cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"2"}}})");
+        json::parse(R"({"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},
+        "ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"2"}}})");
     t.answer(probe, result);
     spoke("2026-07-28");
     CHECK(o.text == "done");

@@ -264,3 +264,111 @@ TEST_CASE("VER-03: no single error code means an older server, and a server that
     finish_modern(t, o, t.expect("server/discover"));
     CHECK(t.silent());
 }
+
+// ---- children that the probe confuses ----
+
+namespace {
+
+/// Connects to a child process that answers the probe with an error, or not at all, and rejects the `initialize` after it: a stdio
+/// bridge that has initialized its server itself.
+outcome_of_task& connect_to_bridge(client_under_test& t, bool answers_probe = true) {
+    t.connector->child = true;
+    outcome_of_task& o = t.run(t.client->connect());
+    json::value probe = t.expect("server/discover");
+    if (answers_probe) t.refuse(probe, -32601, "Method not found");
+    else t.advance(5s);
+    json::value first = t.expect("initialize");
+    CHECK(!o.done());
+    // supergateway 3.4.2 passes on the error of its HTTP client.
+    t.refuse(first, 400,
+             R"(Error POSTing to endpoint (HTTP 400): {"jsonrpc":"2.0","error":{"code":-32600,"message":)"
+             R"("Invalid Request: Server already initialized"},"id":null})");
+    t.advance(10s);  // the end of the first child
+    return o;
+}
+
+}  // namespace
+
+TEST_CASE("VER-03: a child that rejects initialize after the probe is replaced once, and the new one is not probed") {
+    for (bool answers_probe : {true, false}) {
+        client_under_test t;
+        outcome_of_task& o = connect_to_bridge(t, answers_probe);
+        REQUIRE(t.connector->wires.size() == 2);
+        CHECK(t.connector->wires[0]->closed());
+        finish_handshake(t, o);
+        CHECK(t.silent());
+
+        // Remembered: the next connection begins with initialize.
+        outcome_of_task& closed = t.run(t.client->close());
+        t.advance(10s);
+        REQUIRE(closed.done());
+        outcome_of_task& again = t.run(t.client->connect());
+        CHECK(t.connector->wires.size() == 3);
+        finish_handshake(t, again);
+    }
+}
+
+TEST_CASE("VER-03: a child that exits on the initialize after the probe is replaced once, too") {
+    client_under_test t;
+    t.connector->child = true;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.refuse(t.expect("server/discover"), -32601, "Method not found");
+    t.expect("initialize");
+    t.wire().eof();
+    t.advance(10s);
+    REQUIRE(t.connector->wires.size() == 2);
+    finish_handshake(t, o);
+}
+
+TEST_CASE("VER-03: a child that rejects every initialize is not started a third time") {
+    client_under_test t;
+    outcome_of_task& o = connect_to_bridge(t);
+    t.refuse(t.expect("initialize"), -32600, "Server already initialized");
+    t.advance(10s);
+    CHECK(t.connector->wires.size() == 2);
+    CHECK(o.text == "rejected: Server already initialized");
+    CHECK(t.silent());
+    CHECK(t.wire().closed());
+}
+
+TEST_CASE("VER-03: an outdated memory and a confused child together cost one probe and one more child") {
+    client_options options;
+    options.eras = std::make_shared<era_memory>();
+    options.eras->remember("script", false);
+    client_under_test t(options);
+    t.connector->child = true;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.refuse(t.expect("initialize"), -32600, "no");
+    t.refuse(t.expect("server/discover"), -32601, "Method not found");
+    t.refuse(t.expect("initialize"), -32600, "no");
+    t.advance(10s);
+    t.refuse(t.expect("initialize"), -32600, "no");
+    t.advance(10s);
+    CHECK(o.kind == error_kind::rejected);
+    CHECK(t.connector->wires.size() == 2);
+    CHECK(t.silent());
+}
+
+TEST_CASE("VER-03: a socket is not opened again if the server rejects initialize") {
+    client_under_test t;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.refuse(t.expect("server/discover"), -32601, "Method not found");
+    t.refuse(t.expect("initialize"), -32600, "no");
+    CHECK(o.kind == error_kind::rejected);
+    CHECK(t.connector->wires.size() == 1);
+    t.advance(10s);
+}
+
+TEST_CASE("VER-03: closing the client while a confused child is replaced ends both children") {
+    client_under_test t;
+    t.connector->child = true;
+    outcome_of_task& o = t.run(t.client->connect());
+    t.refuse(t.expect("server/discover"), -32601, "Method not found");
+    t.refuse(t.expect("initialize"), -32600, "Server already initialized");
+    outcome_of_task& closed = t.run(t.client->close());
+    t.advance(30s);
+    CHECK(closed.done());
+    CHECK(o.kind == error_kind::closed);
+    for (const auto& each : t.connector->wires) CHECK(each->closed());
+    while (!t.silent()) t.next();
+}

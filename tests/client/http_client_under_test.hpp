@@ -34,7 +34,8 @@ public:
         client.emplace(loop, server_target(connector), std::move(options));
         if (!connected) return;
         auto& o = run(client->connect(), [] { return std::string("done"); });
-        answer("server/discover", R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})");
+        answer("server/discover", R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},
+            "resources":{"subscribe":true}}})");
         REQUIRE_MESSAGE(o == "done", o);
         spoke(modern);
     }

@@ -93,3 +93,83 @@ TEST_CASE("1.1: 5xx, a lost connection and a missing response do not tell the er
     CHECK(o.starts_with("failed: "));
     CHECK(t.connector->requests->all("POST initialize").empty());
 }
+
+namespace {
+
+/// Connects to a server of 2025-11-25 over HTTP; `get` is the status of its response to the request for the notification stream, 0: none.
+void connect_legacy(web_client& t, int get) {
+    std::string& o = connect(t);
+    refuse(t, "server/discover", 400, "");
+    t.connector->requests->answer(
+        t.last("initialize"),
+        R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":true},
+            "resources":{"subscribe":true,"listChanged":true}},"serverInfo":{"name":"s","version":"1"}})");
+    t.loop->run();
+    for (seen_request* told : t.connector->requests->all("POST notifications/initialized"))
+        t.connector->requests->accept(*told);
+    seen_request& stream = *t.connector->requests->all("GET").at(0);
+    if (get == 200) t.connector->requests->open_stream(stream);
+    else if (get > 0) t.connector->requests->reply(stream, get, "", "");
+    t.loop->advance(1s);
+    REQUIRE(o == "done");
+    spoke("2025-11-25");
+}
+
+subscription_request all_changes() {
+    subscription_request all;
+    all.tools = all.prompts = all.resources = true;
+    all.uris = {"a:b"};
+    return all;
+}
+
+bool has_nothing(const subscription_request& r) { return !r.tools && !r.prompts && !r.resources && r.uris.empty(); }
+
+}  // namespace
+
+TEST_CASE("LHTTP-01: a subscription is empty if the server has refused the stream for its notifications") {
+    // Stateless servers of the Python SDK 1.28 (405) and of the TypeScript SDK 1.x behind Express (404).
+    for (int status : {405, 404, 400}) {
+        INFO(status);
+        web_client t(false);
+        connect_legacy(t, status);
+        const std::size_t sent = t.sent();
+        subscription kept;
+        std::string& o = t.run(t.client->subscribe(all_changes()), [&](subscription& s) {
+            kept = std::move(s);
+            return std::string("subscribed");
+        });
+        CHECK(o == "subscribed");
+        CHECK(has_nothing(kept.agreed()));
+        CHECK(t.sent() == sent);  // no resources/subscribe: its notifications could not arrive
+        kept.stop();
+        t.loop->run();
+    }
+}
+
+TEST_CASE("LHTTP-01: with the stream, or while the server has not answered yet, a subscription has what was declared") {
+    for (int status : {200, 0}) {
+        INFO(status);
+        web_client t(false);
+        connect_legacy(t, status);
+        subscription kept;
+        std::string& o = t.run(t.client->subscribe(all_changes()), [&](subscription& s) {
+            kept = std::move(s);
+            return std::string("subscribed");
+        });
+        t.connector->requests->answer(t.last("resources/subscribe"));
+        t.loop->run();
+        CHECK(o == "subscribed");
+        CHECK(kept.agreed().tools);
+        CHECK(kept.agreed().uris.size() == 1);
+        if (status == 0) {  // refused after all
+            t.connector->requests->reply(*t.connector->requests->all("GET").at(0), 405, "", "");
+            t.loop->run();
+            CHECK(kept.how_ended() == subscription_end::lost);
+        }
+        kept.stop();
+        t.loop->run();
+        for (seen_request* left : t.connector->requests->all("POST resources/unsubscribe"))
+            t.connector->requests->answer(*left);
+        t.loop->run();
+    }
+}

@@ -115,7 +115,7 @@ TEST_CASE("B10, D5: an initialize without a response is not cancelled, and its c
         if (how == 2) t.run(t.client->close());
         INFO(how);
         CHECK(o.done());
-        CHECK(o.text == (how == 0   ? "timed out: a script did not complete the handshake within the connect timeout"
+        CHECK(o.text == (how == 0   ? "timed out: a script: no handshake within 30 s (client_options::connect_timeout)"
                          : how == 1 ? "cancelled"
                                     : "connection closed: closed while connecting"));
         CHECK(t.silent());
@@ -184,4 +184,119 @@ TEST_CASE("D4: without a keep-alive response the connection is lost; with any me
     CHECK(!t.client->connected());
     CHECK(o.kind == error_kind::closed);
     CHECK(o.text.find("keep-alive timeout") != std::string::npos);
+}
+
+// ---- what the errors say ----
+
+namespace {
+
+/// The name of the server in errors: 2026-07-28 servers need not have one.
+std::string server_in(std::string_view version) {
+    return version == std::string_view("2026-07-28") ? "a script" : "the test";
+}
+
+call_options idle_of(duration idle) {
+    call_options how;
+    how.idle = idle;
+    return how;
+}
+
+}  // namespace
+
+TEST_CASE("D4, D12: a bare duration is the total timeout, which progress does not extend") {
+    for (const char* version : both_eras) {
+        client_under_test t;
+        t.connect(version);
+        outcome_of_task& o = t.run(t.client->call_tool("add", {}, 5s));
+        json::value request = t.expect("tools/call");
+        for (int i = 1; i <= 4; ++i) {
+            t.advance(1s);
+            t.notify("notifications/progress", progress_params(request, i));
+        }
+        CHECK(!o.done());
+        t.advance(1s);
+        CHECK(o.text ==
+              "timed out: " + server_in(version) + ": tools/call \"add\": no answer within 5 s (call_options::total)");
+        expect_cancel(t, request);
+    }
+}
+
+TEST_CASE("D4: a bare duration may be longer than the idle limit of the client") {
+    for (const char* version : both_eras) {
+        client_under_test t;
+        t.connect(version);
+        outcome_of_task& o = t.run(t.client->call_tool("slow", {}, 5min));
+        json::value request = t.expect("tools/call");
+        t.advance(4min);
+        CHECK(!o.done());
+        t.advance(1min);
+        CHECK(o.text == "timed out: " + server_in(version) +
+                            ": tools/call \"slow\": no answer within 5 min (call_options::total)");
+        expect_cancel(t, request);
+    }
+}
+
+TEST_CASE("D4, D12: a timeout names the server, the method, the tool and the limit") {
+    for (const char* version : both_eras) {
+        client_under_test t;
+        t.connect(version);
+        auto nothing = [](const auto&) { return std::string("answered"); };
+        const std::string server = "timed out: " + server_in(version) + ": ";
+        auto late = [&](outcome_of_task& o, duration after) {
+            t.advance(after);
+            while (!t.silent()) t.next();
+            return o.text.starts_with(server) ? o.text.substr(server.size()) : o.text;
+        };
+        CHECK(late(t.run(t.client->call_tool("x", {}, idle_of(10s))), 10s) ==
+              "tools/call \"x\": no answer or progress within 10 s (call_options::idle)");
+        CHECK(late(t.run(t.client->call_tool("x")), 60s) ==
+              "tools/call \"x\": no answer or progress within 60 s (limits::request_idle)");
+        CHECK(late(t.run(t.client->call_tool("x", {}, idle_of(duration::max()))), 30min) ==
+              "tools/call \"x\": no answer within 30 min (limits::request_total)");
+        CHECK(late(t.run(t.client->list_tools(1500ms), nothing), 1500ms) ==
+              "tools/list: no answer within 1500 ms (call_options::total)");
+        CHECK(late(t.run(t.client->read_resource("file:///x", 1s), nothing), 1s) ==
+              "resources/read \"file:///x\": no answer within 1 s (call_options::total)");
+        CHECK(late(t.run(t.client->get_prompt("p", {}, 1s), nothing), 1s) ==
+              "prompts/get \"p\": no answer within 1 s (call_options::total)");
+        CHECK(late(t.run(t.client->request("com.example/do", {}, 1s)), 1s) ==
+              "com.example/do: no answer within 1 s (call_options::total)");
+        CHECK(late(t.run(t.client->ping(1s)), 1s) ==
+              (version == std::string_view("2026-07-28") ? "server/discover" : "ping") +
+                  std::string(": no answer within 1 s (call_options::total)"));
+        subscription_request tools;
+        tools.uris = {"file:///x"};
+        std::string subscribing = late(t.run(t.client->subscribe(tools, 1s), nothing), 1s);
+        CHECK(subscribing.ends_with(" within 1 s (call_options::total)"));
+        std::string waiting = late(t.run(t.client->subscribe(tools, idle_of(2s)), nothing), 2s);
+        CHECK(waiting.ends_with(" within 2 s (call_options::idle)"));
+    }
+}
+
+TEST_CASE("D4: a timeout of connect names the server and the limit") {
+    client_options options;
+    options.mode = protocol_mode::legacy;
+    client_under_test t(options);
+    outcome_of_task& o = t.run(t.client->connect(2s));
+    t.expect("initialize");
+    t.advance(2s);
+    CHECK(o.text == "timed out: a script: no connection within 2 s (connect_options::timeout)");
+}
+
+TEST_CASE("D4: text of the server in a timeout is printable and short") {
+    client_options options;
+    options.mode = protocol_mode::legacy;
+    client_under_test t(options);
+    t.run(t.client->connect());
+    json::value result = json::parse(R"({"protocolVersion":"2025-11-25","capabilities":{"tools":{}}})");
+    result.set("serverInfo", json::object("name", "\x1b[2J" + std::string(10'000, 'x'), "version", "1"));
+    t.answer(t.expect("initialize"), std::move(result));
+    spoke("2025-11-25");
+    t.expect("notifications/initialized");
+    outcome_of_task& o = t.run(t.client->call_tool("x", {}, 1s));
+    t.expect("tools/call");
+    t.advance(1s);
+    CHECK(o.text.starts_with("timed out: \\x1b[2Jxxx"));
+    CHECK(o.text.size() < 300);
+    t.expect("notifications/cancelled");
 }

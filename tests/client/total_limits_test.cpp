@@ -32,7 +32,7 @@ TEST_CASE("D4, D12: the total timeout of a call covers all pages of a list") {
     t.expect("tools/list");
     CHECK_FALSE(o.done());
     t.advance(200ms);
-    CHECK(o.kind == error_kind::timed_out);
+    CHECK(o.text == "timed out: the test: tools/list: no answer within 1 s (call_options::total)");
     t.expect("notifications/cancelled");
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("D4: the total timeout of a call includes connecting") {
     outcome_of_task& impatient = t.run(t.client->call_tool("x", {}, in_all(1s)));
     outcome_of_task& patient = t.run(t.client->call_tool("y", {}, in_all(10s)));
     t.advance(1s);
-    CHECK(impatient.kind == error_kind::timed_out);
+    CHECK(impatient.text == "timed out: the test: tools/call \"x\": no connection within 1 s (call_options::total)");
     CHECK_FALSE(patient.done());
     t.loop->post([&] { slow->come->set(); });
     t.loop->run();

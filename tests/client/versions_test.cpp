@@ -131,7 +131,7 @@ TEST_CASE("VER-19: the server's name has no effect, even if it is missing or abs
         outcome_of_task& o = t.run(t.client->connect());
         json::value meta;
         meta.set("io.modelcontextprotocol/serverInfo", json::parse(info));
-        json::value result = result_in(modern, R"({"supportedVersions":["2026-07-28"],"capabilities":{}})");
+        json::value result = result_in(modern, R"({"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}})");
         result.set("_meta", meta);
         t.answer(t.expect("server/discover"), result);
         spoke(modern);

@@ -126,10 +126,13 @@ TEST_CASE("CACHE-07 an entry is fresh until its time, exclusively") {
     CHECK(s.cache.entries() == 0);  // and is removed
 }
 
-TEST_CASE("CACHE-07 absent, negative and odd times mean stale immediately") {
+TEST_CASE("CACHE-07 absent, negative and invalid times mean stale immediately") {
     cache_under_test s;
-    for (const json::value& ttl : {json::value(), json::value(0), json::value(-5), json::value(-1e300),
-                                   json::value("60000"), json::value(true), json::value(0.5)}) {
+    for (const json::value& ttl :
+         {json::value(), json::value(0), json::value(-5), json::value(-1e300), json::value("60000"), json::value(true),
+          json::value(0.5), json::value(1.5), json::value(UINT64_MAX), json::value(0x1p63), json::value(1e300),
+          json::value(json::array()), json::value(json::object())}) {
+        INFO(json::to_string(ttl));
         s.keep("tools/list", none, named("x", ttl));
         CHECK(s.found("tools/list", none) == "-");
     }
@@ -141,11 +144,27 @@ TEST_CASE("CACHE-07 absent, negative and odd times mean stale immediately") {
 
 TEST_CASE("CACHE-07 a time beyond the clock's range never expires") {
     cache_under_test s;
-    for (const json::value& ttl : {json::value(INT64_MAX), json::value(UINT64_MAX), json::value(1e300)}) {
+    for (const json::value& ttl : {json::value(INT64_MAX), json::value(1e18)}) {
         s.keep("tools/list", none, named("x", ttl));
         CHECK(s.found("tools/list", none, "", start + 24h * 365 * 100) == "x");
         s.cache.clear();
     }
+}
+
+TEST_CASE("CACHE-07 a result with an invalid scope is not stored") {
+    cache_under_test s;
+    for (const json::value& scope : {json::value(), json::value("shared"), json::value("PUBLIC"), json::value(""),
+                                     json::value(1), json::value(json::array())}) {
+        INFO(json::to_string(scope));
+        json::value result = named("x", 1000);
+        result.set("cacheScope", scope);
+        s.keep("tools/list", none, result);
+        CHECK(s.found("tools/list", none) == "-");
+    }
+    json::value without = named("x", 1000.0);  // an integer, too
+    without.erase("cacheScope");
+    s.keep("tools/list", none, without);
+    CHECK(s.found("tools/list", none) == "x");
 }
 
 TEST_CASE("CACHE-07 a stale result replaces the older one, too") {

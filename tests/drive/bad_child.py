@@ -54,6 +54,14 @@ class Child(h.StdioServer):
             os.kill(os.getpid(), signal.SIGKILL)
         if method == "server/discover" and KIND == "silent_on_probe":
             return None
+        if KIND == "bridge" and method == "server/discover":
+            # supergateway 3.4 (--streamableHttp): the first request makes the bridge initialize its server.
+            self.connected = True
+            return {"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32601, "message": "Method not found"}}
+        if KIND == "bridge" and method == "initialize" and getattr(self, "connected", False):
+            note("initialize rejected")
+            return {"jsonrpc": "2.0", "id": message["id"], "error": {
+                "code": 400, "message": "Error POSTing to endpoint (HTTP 400): Invalid Request: Server already initialized"}}
         if method != "tools/call":
             return self.usual_answer(message)
         tool = message["params"]["name"]

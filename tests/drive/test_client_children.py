@@ -304,6 +304,20 @@ class Starting(ChildTest):
         self.assertEqual(self.starts(), 1)
         self.leaves_nothing()
 
+    def test_bridge(self):
+        """VER-03: a bridge that rejects initialize after the probe is started again, without a probe, and reconnects do not repeat that"""
+        said = self.opens("bridge", mode="automatic")
+        self.assertEqual(said["result"]["modern"], False)
+        self.facts()
+        self.assertEqual(self.starts(), 2)
+        self.assertEqual(sum(row == "initialize rejected" for row in self.notes()), 1)
+        self.closes()
+        self.assertEqual(self.caller.do("connect", **{"as": "a"}).kind, "result")
+        self.facts()
+        self.assertEqual(self.starts(), 3)
+        self.assertEqual(sum(row == "initialize rejected" for row in self.notes()), 1)
+        self.leaves_nothing()
+
     def test_g9_cannot_be_started(self):
         """G9: a missing or not executable program is reported; nothing leaks"""
         plain = self.folder / "plain"

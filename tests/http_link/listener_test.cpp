@@ -40,7 +40,9 @@ TEST_CASE("LHTTP-01: a server without a GET stream is not asked again") {
         link_under_test t(legacy());
         t.shake_hands();
         t.link->session_opened();
+        CHECK(t.link->has_notifications());
         t.on->reply(t.on->last(), status, "text/plain", "no");
+        CHECK_FALSE(t.link->has_notifications());
         t.loop->advance(10min);
         CHECK(t.on->all("GET").size() == 1);
         CHECK(t.reports.empty());

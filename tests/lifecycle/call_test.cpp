@@ -105,7 +105,7 @@ TEST_CASE("D4, D8: a call that times out fails with timed_out, the peer gets a c
     c.advance(5s - 1ms);
     CHECK(a.outcome.empty());
     c.advance(1ms);
-    CHECK(a.outcome == "timed out: no answer in time");
+    CHECK(a.outcome == "timed out: no answer or progress within 5 s");
     CHECK(cancels(c.seen) == lines{id_of(sent[0])});
     std::size_t events = c.events.size();
     c.send(result_line(id_of(sent[0]), R"({"late":true})"));
@@ -122,7 +122,7 @@ TEST_CASE("B10, D5: no cancel is sent for an abandoned initialize") {
     c.abandon(given_up);
     CHECK(given_up.outcome == "cancelled");
     c.advance(60s);
-    CHECK(timed.outcome == "timed out: no answer in time");
+    CHECK(timed.outcome == "timed out: no answer or progress within 60 s");
     CHECK(c.seen.take().size() == 2);
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("D6: a call that is cancelled before its write has started sends nothi
     c.abandon(a);
     CHECK(a.outcome == "cancelled");
     c.advance(1s);
-    CHECK(timed.outcome == "timed out: no answer in time");
+    CHECK(timed.outcome == "timed out: no answer or progress within 1 s");
     c.wire->resume();
     c.loop->run();
     auto frames = c.seen.take();
@@ -186,7 +186,7 @@ TEST_CASE("D12: progress extends the timeout of a call, but not forever") {
     }
     CHECK(reported == n);
     c.advance(59s);
-    CHECK(a.outcome == "timed out: no answer in time");
+    CHECK(a.outcome == "timed out: no answer within 30 min");
     CHECK(cancels(c.seen) == lines{id_of(frames[0])});
     c.send(progress_line(token, std::to_string(++n)));
     CHECK(reported == n - 1);
@@ -284,4 +284,25 @@ TEST_CASE("D17: the first of answer and cancel decides, and the other is discard
             CHECK(cancels(c.seen).size() == (a.outcome == "cancelled" ? 1 : 0));
         }
     }
+}
+
+TEST_CASE("D4: the error of a question that the client does not answer names the method and the limit") {
+    server_under_test s;
+    std::string why;
+    s.tool("ask", [&](context& ctx) -> task<std::string> {
+        head_count::presence here(s.handlers);
+        try {
+            json::value none;
+            co_await ctx.request("roots/list", none, 5s);
+        } catch (const error& e) {
+            why = std::string(name_of(e.kind())) + ": " + e.what();
+        }
+        co_return "";
+    });
+    s.start("2025-11-25");
+    s.call("1", "ask");
+    s.advance(5s - 1ms);
+    CHECK(why.empty());
+    s.advance(1ms);
+    CHECK(why == "timed out: roots/list: no answer or progress within 5 s");
 }

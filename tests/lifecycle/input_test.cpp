@@ -20,6 +20,11 @@ void add_echo(server_under_test& s) {
     s.tool("echo", [](json::value in) { return std::string(in["text"].if_string().value_or("")); }, {.quick = true});
 }
 
+struct one_text_args {
+    std::string text;
+};
+KEEL_DESCRIBE(one_text_args, text)
+
 std::string nested(std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); }
 
 }  // namespace
@@ -299,8 +304,69 @@ TEST_CASE("E11: a refused initialize leaves the connection unchanged") {
     }
     s.send(s.initialize_line("100", "2025-11-25"));
     CHECK(s.seen.answer_message("100").contains("result"));
-    s.send(s.initialize_line("101", "2025-11-25"));
-    CHECK(s.answer("101") == "error -32600 already initialized");
+}
+
+TEST_CASE("E10: null parameters count as absent, in requests of every method and in notifications") {
+    for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}) {
+        CAPTURE(version);
+        server_under_test s;
+        s.tool("plain", [] { return "plain"; }, {.quick = true});
+        const bool modern = std::string_view(version) == "2026-07-28";
+        if (modern) s.start();
+        else s.start(version);
+        if (modern) s.send(modern_line("0", "tools/list"));
+        for (const char* method :
+             {"ping", "tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list",
+              "resources/templates/list", "resources/read", "resources/subscribe", "resources/unsubscribe",
+              "completion/complete", "logging/setLevel", "server/discover", "subscriptions/listen", "com.example/x"}) {
+            CAPTURE(method);
+            s.send(request_line("1", method));
+            s.send(request_line("2", method, "null"));
+            json::value without = s.seen.answer_message("1");
+            json::value with = s.seen.answer_message("2");
+            with.set("id", 1);
+            CHECK(json::to_string(with) == json::to_string(without));
+            // Required parameters are still missing.
+            if (std::string_view(method) == "tools/call") CHECK(with["error"]["code"].if_int() == -32602);
+        }
+        s.seen.take();
+        for (const char* method : {"notifications/initialized", "notifications/cancelled", "notifications/progress",
+                                   "notifications/roots/list_changed", "notifications/x"}) {
+            s.send(notification_line(method, "null"));
+            CHECK(s.seen.take().empty());
+        }
+    }
+}
+
+TEST_CASE("E10: null arguments count as absent; other values than objects are invalid") {
+    for (const char* version : {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"}) {
+        CAPTURE(version);
+        const bool modern = std::string_view(version) == "2026-07-28";
+        server_under_test s;
+        s.tool("plain", [] { return "plain"; }, {.quick = true});
+        s.tool("needs", [](one_text_args in) { return in.text; }, {.quick = true});
+        if (modern) s.start();
+        else s.start(version);
+        auto call = [&](const char* id, const char* tool, const char* arguments) {
+            s.send(modern ? modern_call_line(id, tool, arguments) : call_line(id, tool, arguments));
+            return s.seen.answer_message(id);
+        };
+        CHECK(call("1", "plain", "null")["result"]["content"].at(0)["text"].if_string() == "plain");
+        // A missing required argument is reported as for {}.
+        json::value missing = call("2", "needs", "{}");
+        json::value null = call("3", "needs", "null");
+        null.set("id", 2);
+        CHECK(json::to_string(null) == json::to_string(missing));
+        for (const char* wrong : {"[]", "7", "true", "\"{}\""}) {
+            CAPTURE(wrong);
+            CHECK(call("4", "plain", wrong)["error"]["code"].if_int() == -32602);
+        }
+        for (const char* wrong : {"[]", "7", "true", "\"{}\""}) {
+            CAPTURE(wrong);
+            s.send(request_line("5", "tools/list", wrong));
+            CHECK(s.seen.answer_message("5")["error"]["code"].if_int() == -32602);
+        }
+    }
 }
 
 TEST_CASE("E12: a 2026-07-28 request with an unsupported version gets the supported versions") {

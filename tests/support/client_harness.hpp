@@ -43,12 +43,14 @@ public:
         if (on_connect) on_connect(*wires.back());
         co_return std::make_unique<wire_link>(*this, wires.back()->open());
     }
+    bool starts_process() const noexcept override { return child; }
     std::string describe() const override { return "a script"; }
     std::string identity() const override { return "script"; }
 
     std::vector<std::shared_ptr<script>> wires;
     std::function<void(script&)> on_connect;
     std::string refusal;  // not empty: connecting fails with this text
+    bool child = false;   // each connection counts as a new child process
     std::string exit_description;
     client_side::link_settings settings;     // of the last connection
     client_side::link_user* user = nullptr;  // of the last connection: for events that only a link over HTTP has

@@ -7,7 +7,9 @@
 #include <keel/task.hpp>
 
 #include <cerrno>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace keel::command {
 
@@ -30,6 +32,20 @@ std::string json_of(const error& e) {
     return json::to_string(json::object({{"error", std::move(told)}}));
 }
 
+/// Timeouts name the limit of the library; users of the command know its options.
+std::string with_option_names(std::string text) {
+    constexpr std::pair<std::string_view, std::string_view> names[] = {
+        {"call_options::total", "--timeout"},
+        {"call_options::idle", "--timeout"},
+        {"limits::request_total", "--timeout"},
+        {"limits::request_idle", "--timeout"},
+        {"client_options::connect_timeout", "--connect-timeout"}};
+    for (const auto& [limit, option] : names) {
+        if (std::size_t at = text.rfind(limit); at != std::string::npos) text.replace(at, limit.size(), option);
+    }
+    return text;
+}
+
 failure of(const error& e) {
     if (is_http_error(e)) {
         return {exit_status::rejected, "the server rejected the request: " + http_error_text(e), {}, e.http_status()};
@@ -37,6 +53,7 @@ failure of(const error& e) {
     // The client checks the server's capabilities and reports an unsupported feature without sending a request.
     if (e.kind() == error_kind::unavailable && e.code() == error_code::method_not_found)
         return {exit_status::rejected, e.what(), json_of(e)};
+    if (e.kind() == error_kind::timed_out) return {exit_status::timed_out, with_option_names(e.what()), {}};
     if (e.kind() != error_kind::rejected) return {status_of(e.kind()), e.what(), {}};
     return {exit_status::rejected,
             std::string("the server rejected the request: ") + e.what() + " (" + std::to_string(e.code()) + ")",
