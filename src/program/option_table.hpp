@@ -3,6 +3,8 @@
 // The options of a server program that uses keel::main: one table for parsing, environment variables and --help. To add an option,
 // add an entry to `table` in option_table.cpp and a member that holds its value to command_line or to one of the options in it.
 
+#include <keel/version.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>
