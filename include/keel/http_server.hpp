@@ -111,11 +111,14 @@ struct KEEL_API http_options {
     std::string sse_path = "/sse";
     std::string message_path = "/messages";
 
-    std::string health_path = "/health";    // "": none
+    std::string health_path = "/health";  // "": none
+    /// Answers 200 while the server takes new work, otherwise 503: for load balancers. "": none.
+    std::string ready_path = "/ready";
     std::string metrics_path = "/metrics";  // "": none; Prometheus text
-    /// HOST:PORT on which only the two pages above are served, with any Host; the MCP address then does not serve them. "": none.
+    /// Address (as for start()) on which only the three pages above are served, with any Host; the MCP address then does not serve
+    /// them. "": none.
     std::string monitor_address = {};
-    /// The two pages require `identify` too.
+    /// The three pages require `identify` too.
     bool identify_monitor = false;
     /// Answers requests to paths that Keel does not serve. nullopt: 404. Called on any of the loops; must not block.
     std::function<std::optional<http_answer>(const http_request&)> route = {};
@@ -123,6 +126,12 @@ struct KEEL_API http_options {
     /// the protocol's paths before its body is read (body() is empty), on any of the loops; must not block. A session can only be
     /// used by the principal that opened it.
     std::function<std::optional<std::string>(const http_request&)> identify = {};
+
+    /// The first phase of stop() and request_stop(): for this time `ready_path` answers 503, so that load balancers choose another
+    /// server, while new connections and requests are still served. server::stop() has no such phase.
+    duration unready_time = duration::zero();
+    /// Permissions of the file of a Unix socket. 0600: only processes of the same user can connect, 0660: also those of its group.
+    unsigned socket_mode = 0600;
 
     http_limits limits = {};
 };
@@ -137,21 +146,27 @@ public:
     http_server(const http_server&) = delete;
     http_server& operator=(const http_server&) = delete;
 
-    /// Starts serving in the background, on its own threads. `address` is HOST:PORT, or a port on 127.0.0.1; port 0 lets the
-    /// system choose. Throws std::system_error if the address cannot be used, std::invalid_argument if it is malformed, or if it is not
-    /// a loopback address and allow_hosts is empty.
+    /// Starts serving in the background, on its own threads. `address` is one of
+    ///   HOST:PORT, or a port on 127.0.0.1; port 0 lets the system choose
+    ///   unix:PATH, a Unix socket for a proxy on the same machine; a stale socket file is replaced
+    ///   fd:N, a listening socket that this process has inherited; this object closes it
+    /// Throws std::system_error if the address cannot be used, std::invalid_argument if it is malformed, or if other machines can reach
+    /// it and allow_hosts is empty.
     void start(const std::string& address);
     /// Same, but the first loop is `on` (keel::loop_on for an io_context). Must be called on that loop. With options.threads > 1
     /// the other loops have their own threads.
     void start(const std::string& address, std::shared_ptr<loop> on);
-    /// "http://127.0.0.1:8848/mcp" with the actual port; "" before start().
+    /// "http://127.0.0.1:8848/mcp" with the actual port, or "http://unix:/run/x.sock:/mcp"; "" before start().
     std::string url() const;
     /// "http://127.0.0.1:9090" with the actual port of monitor_address; "" without one and before start().
     std::string monitor_url() const;
 
+    /// Whether `ready_path` answers 200 (the default) or 503. Changes nothing else: requests are served in both cases.
+    void set_ready(bool on);
+
     /// Starts a graceful shutdown and returns immediately; see stop().
     void request_stop(duration drain = {});
-    /// Graceful shutdown: closes the listener, gives running calls `drain` to finish, then answers them with an error. Blocks until
+    /// Graceful shutdown: waits for http_options::unready_time, closes the listener, gives running calls `drain` to finish, then answers them with an error. Blocks until
     /// all connections are closed, at most for the time that keel::limits allows. The `server` itself continues; server::stop()
     /// stops both. Must not be called from a handler (it would wait for itself), nor on a loop of the caller that it serves on.
     void stop(duration drain = {});

@@ -205,6 +205,8 @@ task<session_ptr> connection_manager::open() {
 task<session_ptr> connection_manager::start_session() {
     link_settings how;
     how.limits = environment_.options.limits;
+    how.client_name = environment_.options.about.name;
+    how.client_version = environment_.options.about.version;
     how.on_stderr = [weak = environment_.weak_from_this()](std::string_view text) {
         auto self = weak.lock();
         if (!self || !self->options.on_stderr) return;

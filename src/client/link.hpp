@@ -38,6 +38,8 @@ struct link_settings {
     keel::limits limits = {};
     std::function<void(std::string_view)> on_stderr = {};
     std::function<void(std::string_view)> report = {};  // for the log
+    std::string client_name = {};                       // of this client, for User-Agent
+    std::string client_version = {};
 };
 
 /// One connection to a server. Used on its loop only. Destroyed after its peer has closed, or with it.

@@ -45,16 +45,20 @@ bool has_single_values(http_connection& c, const request& r) {
     return true;
 }
 
+/// Load balancers use any Host for these pages.
+bool is_probe(const http_options& o, const request& r) {
+    return (!o.health_path.empty() && r.path == o.health_path) || (!o.ready_path.empty() && r.path == o.ready_path);
+}
+
 bool check_origin(http_connection& c, const request& r) {
     http_server_core& all = c.worker().shared;
     const http_options& o = all.options;
     std::string_view origin = r.get(known::origin);
-    bool health = !o.health_path.empty() && r.path == o.health_path;  // load balancers use any Host
     if (c.monitor()) return true;
     bool as_before = !origin.data() && !r.host.empty() && r.host == c.trusted_host();
     auto verdict = as_before ? origin_check::verdict::fine : all.origins.check(r.host, origin);
     if (verdict == origin_check::verdict::fine && !as_before && !origin.data()) c.trusted_host() = r.host;
-    if (verdict != origin_check::verdict::fine && !health) {
+    if (verdict != origin_check::verdict::fine && !is_probe(o, r)) {
         return deny(c, origin_check::status_of(verdict),
                     verdict == origin_check::verdict::bad_origin
                         ? "Origin not allowed: add it to http_options::allow_origins or use --allow-origin"

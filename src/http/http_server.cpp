@@ -47,13 +47,15 @@ std::string http_server::monitor_url() const { return impl_->work->monitor_url()
 
 std::string http_server::url() const { return impl_->work->url(); }
 
-void http_server::request_stop(duration drain) { impl_->work->stop(drain); }
+void http_server::set_ready(bool on) { impl_->work->ready = on; }
+
+void http_server::request_stop(duration drain) { impl_->work->stop_after_notice(drain); }
 
 void http_server::stop(duration drain) {
     if (impl_->work->in_own_thread() || impl_->work->server->in_handler()) {
         throw std::logic_error("keel: http_server::stop must not be called in a handler (it would wait for itself)");
     }
-    impl_->work->stop(drain);
+    impl_->work->stop_after_notice(drain);
     impl_->work->wait();
 }
 

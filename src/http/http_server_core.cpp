@@ -31,10 +31,6 @@ std::size_t total_budget(const http_limits& l) {
     return l.max_buffered > 0 ? l.max_buffered : transport::available_memory() / 4;
 }
 
-bool is_loopback(const tcp_address& a) {
-    return a.host == "localhost" || a.host == "::1" || a.host.starts_with("127.");
-}
-
 }  // namespace
 
 http_server_core::http_server_core(std::shared_ptr<server_access::impl> s, http_options o)
@@ -80,33 +76,45 @@ void http_server_core::open(const std::string& address, std::shared_ptr<keel::lo
     }
 }
 
+transport::listen_address http_server_core::check_address(const std::string& address, bool monitor) const {
+    auto where = transport::listen_address::parse(address);
+    if (!monitor && !where.is_local() && options.allow_hosts.empty()) {
+        throw std::invalid_argument(
+            "keel: refusing to listen on " + where.text() +
+            ": on an address that is not loopback, the server must know its host names (DNS rebinding); set "
+            "http_options::allow_hosts (--allow-host NAME), or accept every name with \"*\" (--allow-any-host)");
+    }
+    return where;
+}
+
+std::unique_ptr<listener> http_server_core::listener_at(keel::loop& on, const transport::listen_address& where,
+                                                        bool monitor) {
+    auto taken = [weak = weak_from_this(), monitor](transport::descriptor socket, std::string name) {
+        if (auto self = weak.lock()) self->accepted(std::move(socket), std::move(name), monitor);
+    };
+    std::string full(no_room);
+    if (where.inherited >= 0) return transport::listen_inherited_sockets(on, where.inherited, taken, full);
+    if (where.what == transport::listen_address::kind::tcp) {
+        return transport::listen_tcp_sockets(on, where.tcp, taken, full);
+    }
+    return transport::listen_unix_sockets(on, where.path, options.socket_mode, taken, full);
+}
+
 void http_server_core::listen(keel::loop& on, const std::string& address, bool monitor) {
-    // A port without a host binds to 127.0.0.1 (HTTP-15).
-    bool no_host = address.find_first_not_of("0123456789", address.starts_with(':') ? 1 : 0) == std::string::npos;
-    tcp_address where = tcp_address::parse(no_host ? "127.0.0.1:" + address.substr(address.starts_with(':')) : address);
+    auto where = check_address(address, monitor);
     if (!monitor) {
-        if (!is_loopback(where) && options.allow_hosts.empty()) {
-            throw std::invalid_argument(
-                "keel: refusing to listen on " + where.text() +
-                ": on an address that is not loopback, the server must know its host names (DNS rebinding); set "
-                "http_options::allow_hosts (--allow-host NAME), or accept every name with \"*\" (--allow-any-host)");
-        }
-        origins = origin_check({.loopback = is_loopback(where),
+        origins = origin_check({.loopback = where.is_local(),
                                 .hosts = options.allow_hosts,
                                 .origins = options.allow_origins,
                                 .cors = !options.allow_origins.empty()});
     }
-    listeners_.push_back(transport::listen_tcp_sockets(
-        on, where,
-        [weak = weak_from_this(), monitor](transport::descriptor socket, std::string name) {
-            if (auto self = weak.lock()) self->accepted(std::move(socket), std::move(name), monitor);
-        },
-        std::string(no_room)));
-    where.port = listeners_.back()->port();
+    listeners_.push_back(listener_at(on, where, monitor));
+    const bool has_port = where.what == transport::listen_address::kind::tcp;
+    if (has_port) where.tcp.port = listeners_.back()->port();
     const std::string origin = (tls ? "https://" : "http://") + where.text();
     std::lock_guard lock(mutex_);
     if (monitor) monitor_url_ = origin;
-    else url_ = origin + options.path;
+    else url_ = origin + (has_port ? "" : ":") + options.path;  // with a Unix socket as nginx writes it
 }
 
 void http_server_core::open_workers(std::shared_ptr<keel::loop> first, unsigned workers) {
@@ -140,6 +148,8 @@ void http_server_core::run_in_thread(const std::shared_ptr<async::epoll_loop>& l
 }
 
 void http_server_core::open_in_background(const std::string& address, unsigned workers) {
+    check_address(address, false);
+    if (!options.monitor_address.empty()) check_address(options.monitor_address, true);
     auto first = async::epoll_loop::create();
     run_in_thread(first);
     foreign_first_ = false;
@@ -188,6 +198,7 @@ void http_server_core::stop(duration drain) {
     {
         std::lock_guard lock(mutex_);
         stopping_ = true;
+        ready = false;
         if (workers_running_ == 0) return;  // not started, or already stopped
     }
     for (auto& each : workers_) {
@@ -201,6 +212,23 @@ void http_server_core::stop(duration drain) {
         if (each->loop->here()) begin();
         else if (!each->loop->post(begin)) worker_ended(*each);  // the caller's loop has ended
     }
+}
+
+void http_server_core::stop_after_notice(duration drain) {
+    ready = false;
+    bool wait = options.unready_time > duration::zero();
+    if (wait) {
+        std::lock_guard lock(mutex_);
+        if (stopping_ || workers_running_ == 0) wait = false;
+        else if (std::exchange(notice_given_, true)) return;
+    }
+    if (!wait) return stop(drain);
+    const auto& on = workers_[0]->loop;
+    // The timer keeps this object alive; `stop` does nothing if all has ended meanwhile.
+    bool posted = on->post([self = shared_from_this(), drain] {
+        start_timer_after(*self->workers_[0]->loop, self->options.unready_time, [self, drain] { self->stop(drain); });
+    });
+    if (!posted) stop(drain);
 }
 
 void http_server_core::worker_ended(http_worker& which) {

@@ -10,6 +10,7 @@
 #include "server/server_impl.hpp"
 #include "tls/tls_context.hpp"
 #include "transport/descriptor.hpp"
+#include "transport/listen_address.hpp"
 
 #include <keel/http_server.hpp>
 
@@ -49,7 +50,10 @@ public:
     void open_in_background(const std::string& address, unsigned workers);
     /// The number of workers that the options ask for.
     unsigned wanted_workers() const;
+    /// Begins to drain at once.
     void stop(duration drain) override;
+    /// Like `stop`, after http_options::unready_time. Safe to call from any thread.
+    void stop_after_notice(duration drain);
     void wait_and_join() override;
     /// Blocks until all workers have ended.
     void wait();
@@ -68,6 +72,7 @@ public:
     /// Reloads the TLS certificate if its file has changed.
     void renew_certificate();
 
+    std::atomic<bool> ready{true};  // the answer of the ready page
     const http_options options;
     const std::shared_ptr<server_access::impl> server;
     http_counters counters;
@@ -79,6 +84,9 @@ public:
 
 private:
     void run_in_thread(const std::shared_ptr<async::epoll_loop>& l);
+    /// Throws std::invalid_argument if the address is malformed or must not be used.
+    transport::listen_address check_address(const std::string& address, bool monitor) const;
+    std::unique_ptr<listener> listener_at(keel::loop& on, const transport::listen_address& where, bool monitor);
     void listen(keel::loop& on, const std::string& address, bool monitor);
     void accepted(transport::descriptor socket, std::string name, bool monitor);
 
@@ -95,6 +103,7 @@ private:
     std::string monitor_url_;
     std::size_t workers_running_ = 0;
     bool stopping_ = false;
+    bool notice_given_ = false;  // stop_after_notice was called
 };
 
 }  // namespace keel::http

@@ -1,4 +1,4 @@
-// The front page, /health and the metrics.
+// The front page, /health, /ready and the metrics.
 
 #include "http/http_connection.hpp"
 #include "http/http_server_core.hpp"
@@ -68,6 +68,13 @@ void health_page(http_connection& c) {
     c.respond(stopping ? 503 : 200, "application/json", json::to_string(said) + "\n", "Cache-Control: no-store\r\n");
 }
 
+void ready_page(http_connection& c) {
+    bool stopping = c.worker().stopping();
+    bool ready = !stopping && c.worker().shared.ready;
+    json::value said = json::object({{"status", ready ? "ready" : stopping ? "stopping" : "not ready"}});
+    c.respond(ready ? 200 : 503, "application/json", json::to_string(said) + "\n", "Cache-Control: no-store\r\n");
+}
+
 void metrics_page(http_connection& c) {
     http_server_core& all = c.worker().shared;
     const http_counters& n = all.counters;
@@ -88,20 +95,24 @@ void metrics_page(http_connection& c) {
 bool is_monitor_page(const http_connection& c, const request& r) {
     const http_options& o = c.worker().shared.options;
     if (c.monitor() == o.monitor_address.empty()) return false;
-    return (!o.health_path.empty() && r.path == o.health_path) || (!o.metrics_path.empty() && r.path == o.metrics_path);
+    for (const std::string* page : {&o.health_path, &o.ready_path, &o.metrics_path}) {
+        if (!page->empty() && r.path == *page) return true;
+    }
+    return false;
 }
 
 bool serve_page(http_connection& c, const request& r) {
     const http_options& o = c.worker().shared.options;
     bool front = r.path == "/";
     if (!front && !is_monitor_page(c, r)) return false;
-    bool health = r.path == o.health_path;
     if (r.method != "GET" && r.method != "HEAD") {
         c.respond(405, "text/plain; charset=utf-8", "Method not allowed: use GET or HEAD.\n", "Allow: GET, HEAD\r\n");
     } else if (front) {
         front_page(c, r);
-    } else if (health) {
+    } else if (r.path == o.health_path) {
         health_page(c);
+    } else if (r.path == o.ready_path) {
+        ready_page(c);
     } else {
         metrics_page(c);
     }

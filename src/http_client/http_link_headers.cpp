@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace keel::inline KEEL_ABI::http_client {
 
@@ -68,6 +69,22 @@ header_list headers_of_delete(const request_terms& terms) {
     add_terms(all, terms);
     add_others(all, terms, nullptr);
     return all;
+}
+
+std::string user_agent(std::string_view client_name, std::string_view client_version) {
+    constexpr std::size_t longest = 64;
+    auto token = [](std::string_view text) {
+        std::string out(text.substr(0, longest));
+        std::replace_if(out.begin(), out.end(), [](char c) { return !http::is_token_char(c); }, '-');
+        return out;
+    };
+    std::string out = token(client_name);
+    if (!out.empty() && !client_version.empty()) out += "/" + token(client_version);
+    return out + (out.empty() ? "" : " ") + "keel/" KEEL_VERSION;
+}
+
+void add_default_header(header_list& to, std::string_view name, std::string value) {
+    if (!has(&to, name)) to.emplace_back(name, std::move(value));
 }
 
 bool is_writable_header(std::string_view name, std::string_view value) noexcept {

@@ -31,6 +31,11 @@ header_list headers_of_message(const request_terms& terms, const message_labels&
 header_list headers_of_stream(const request_terms& terms, std::string_view last_event_id);
 header_list headers_of_delete(const request_terms& terms);
 
+/// "NAME/VERSION keel/VERSION". Characters that User-Agent does not allow become '-'.
+std::string user_agent(std::string_view client_name, std::string_view client_version);
+/// Adds a header unless the list has one with this name.
+void add_default_header(header_list& to, std::string_view name, std::string value);
+
 /// True for a valid header: the name is a token, the value has no control characters.
 bool is_writable_header(std::string_view name, std::string_view value) noexcept;
 /// True for headers that are reserved for MCP or HTTP itself.

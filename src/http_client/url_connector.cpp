@@ -2,6 +2,7 @@
 
 #include "client/link.hpp"
 #include "http_client/http_link.hpp"
+#include "http_client/http_link_headers.hpp"
 #include "protocol/url_parts.hpp"
 
 #include <keel/server_target.hpp>
@@ -38,6 +39,7 @@ public:
         auto pool = transfer_pool::create(on, std::move(options));
         http_link_options terms;
         terms.headers = where_.headers;
+        add_default_header(terms.headers, "User-Agent", user_agent(how.client_name, how.client_version));
         terms.allow_old_transport = where_.allow_old_transport;
         terms.max_body = where_.max_body;
         co_return std::make_unique<http_link>(std::move(on), std::move(pool), std::move(terms));

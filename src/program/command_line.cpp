@@ -1,6 +1,8 @@
 #include "program/command_line.hpp"
 
 #include "program/option_table.hpp"
+#include "program/passed_sockets.hpp"
+#include "transport/listen_address.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -9,6 +11,11 @@
 namespace keel::inline KEEL_ABI::program {
 
 namespace {
+
+/// Sockets that a service manager passes are checked when they are known.
+bool is_local(const std::string& address) {
+    return socket_name(address) || transport::listen_address::parse(address).is_local();
+}
 
 class reader {
 public:
@@ -56,6 +63,13 @@ public:
             line.serving.endpoints.push_back(endpoint::stdio());
         if (line.http.tls_certificate.empty() != line.http.tls_key.empty())
             fail("--tls-cert and --tls-key must be used together");
+        for (const std::string& each : line.http_addresses) {
+            if (line.problem.empty() && line.http.allow_hosts.empty() && !is_local(each)) {
+                fail("--http " + each +
+                     ": on an address that is not loopback, the server must know its host names (DNS rebinding): add "
+                     "--allow-host NAME, or --allow-any-host to accept every name");
+            }
+        }
     }
 
 private:
@@ -90,13 +104,14 @@ private:
 
 // ---- help ----
 
-constexpr std::size_t help_column = 26;
-constexpr std::size_t help_width = 110;
+constexpr std::size_t help_column = 30;
+constexpr std::size_t help_width = 116;
 
 std::string_view title_of(option_group g) {
     switch (g) {
         case option_group::endpoints: return "Endpoints (default: --stdio; options may be repeated, except --stdio):\n";
         case option_group::http: return "\nHTTP options:\n";
+        case option_group::limits: return "\nLimits (SIZE: 500K, 4M, 1G):\n";
         case option_group::other: break;
     }
     return "\nOther options:\n";

@@ -39,6 +39,14 @@ environment_settings read_environment(const foreground_options& how) {
     return out;
 }
 
+void apply(const limit_overrides& given, server_side::server_core& core) {
+    limits bounds = core.options.limits;
+    bounds.max_in_flight_total = given.max_in_flight.value_or(bounds.max_in_flight_total);
+    bounds.max_in_flight = given.max_in_flight_each.value_or(bounds.max_in_flight);
+    bounds.max_message = given.max_message.value_or(bounds.max_message);
+    core.set_limits(bounds, given.max_connections.value_or(core.options.max_connections));
+}
+
 /// One run of a server on the calling thread. Everything is called on its loop, except the constructor and `run`.
 class foreground_run {
 public:
@@ -133,6 +141,7 @@ std::optional<bool> read_watch_client(const char* value) {
 int serve_in_foreground(server& s, const foreground_options& how) {
     auto& impl = *server_access::of(s);
     if (!impl.core().options.log) impl.core().set_fallback_log(how.level);
+    apply(how.limits, impl.core());
     open_missing_standard_descriptors();
     environment_settings settings;
     try {

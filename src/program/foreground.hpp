@@ -6,6 +6,7 @@
 
 #include <keel/server.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,6 +21,14 @@ struct reload_hook {
     std::function<void()> run;  // called on the loop; an exception is logged, and the other hooks still run
 };
 
+/// Limits that replace those of the server's own options.
+struct limit_overrides {
+    std::optional<std::size_t> max_connections = {};
+    std::optional<std::size_t> max_in_flight = {};       // limits::max_in_flight_total
+    std::optional<std::size_t> max_in_flight_each = {};  // limits::max_in_flight
+    std::optional<std::size_t> max_message = {};
+};
+
 struct foreground_options {
     std::vector<endpoint> endpoints = {};
     /// Drain time at shutdown and at the end of input. Default: none at shutdown, `limits::drain_on_eof` at the end of input.
@@ -29,6 +38,7 @@ struct foreground_options {
     std::optional<bool> watch_client = {};
     /// Least severe message to write to standard error, if the server has no log function of its own.
     log_level level = log_level::warning;
+    limit_overrides limits = {};
     /// Opens what `endpoints` cannot describe (HTTP). Called on the loop before anything is served; an exception is reported on
     /// standard error and stops the server.
     std::function<void(const std::shared_ptr<async::epoll_loop>&)> open_more = {};

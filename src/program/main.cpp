@@ -1,6 +1,7 @@
 #include <keel/main.hpp>
 
 #include "program/command_line.hpp"
+#include "program/passed_sockets.hpp"
 
 #include <keel/http_server.hpp>
 
@@ -20,14 +21,26 @@ int main(server& s, int argc, const char* const* argv) {
         std::fputs(text.c_str(), stdout);
         return 0;
     }
+    if (line.problem.empty()) line.problem = program::use_passed_sockets(line);
     if (!line.problem.empty()) {
         std::fprintf(stderr, "%s: %s\nTry --help.\n", s.about().name.c_str(), line.problem.c_str());
         return 2;
     }
+    if (!line.http_addresses.empty()) line.serving.shutdown_delay = line.http.unready_time;
     std::vector<std::unique_ptr<http_server>> web;
+    line.serving.announce_stop = [&] {
+        for (const auto& each : web) each->set_ready(false);
+    };
     line.serving.open_more = [&](const std::shared_ptr<async::epoll_loop>& on) {
         for (const std::string& address : line.http_addresses) {
-            web.push_back(std::make_unique<http_server>(s, line.http));
+            http_options how = line.http;
+            if (!web.empty() && !how.monitor_address.empty()) {  // the first one serves the monitor address
+                how.monitor_address.clear();
+                how.health_path.clear();
+                how.ready_path.clear();
+                how.metrics_path.clear();
+            }
+            web.push_back(std::make_unique<http_server>(s, std::move(how)));
             web.back()->start(address, on);
             std::fprintf(stderr, "%s: serving %s\n", s.about().name.c_str(), web.back()->url().c_str());
         }

@@ -13,7 +13,7 @@ namespace keel::inline KEEL_ABI::program {
 
 struct command_line;
 
-enum class option_group : unsigned char { endpoints, http, other };
+enum class option_group : unsigned char { endpoints, http, limits, other };
 
 struct option {
     /// Stores the value. Returns what is wrong with it, as the text that follows the name of the option (": invalid number: x"), or "".

@@ -131,6 +131,12 @@ std::string server_core::capabilities(protocol::revision r) const {
     return json::to_string(v);
 }
 
+void server_core::set_limits(const limits& bounds, std::size_t max_connections) {
+    options.limits = bounds;
+    options.max_connections = max_connections;
+    budget = make_budget(bounds.max_in_flight_total);
+}
+
 server_health server_core::health() const {
     server_health h;
     h.in_flight = budget->used;

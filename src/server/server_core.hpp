@@ -34,8 +34,10 @@ public:
     server_core(implementation about, server_options options);
 
     const implementation about;
-    const server_options options;
-    const std::shared_ptr<rpc::flight_budget> budget;
+    server_options options;  // constant once the server has started
+    std::shared_ptr<rpc::flight_budget> budget;
+    /// Replaces the limits. Call it before serving.
+    void set_limits(const limits& bounds, std::size_t max_connections);
     server_side::totals totals;
     method_stats stats;
     /// Safe to call from any thread. Without the number of connections, which is unknown here.

@@ -1,6 +1,8 @@
 #include "server/server_impl.hpp"
 
 #include "server/transport_opener.hpp"
+#include "transport/listen_address.hpp"
+#include "transport/sockets.hpp"
 
 #include <stdexcept>
 
@@ -68,10 +70,14 @@ void server::impl::open(const std::shared_ptr<async::epoll_loop>& on, const endp
     };
     listen_options options;
     options.max_connections = core_->options.max_connections;
-    std::shared_ptr<listener> l =
-        where.where == endpoint::kind::unix_socket
-            ? listen_unix(*on, where.address, std::move(accepted), options)
-            : listen_tcp(*on, tcp_address::parse(where.address), std::move(accepted), options);
+    std::shared_ptr<listener> l;
+    if (where.where == endpoint::kind::unix_socket) {
+        l = listen_unix(*on, where.address, std::move(accepted), options);
+    } else if (int inherited = transport::inherited_descriptor(where.address); inherited >= 0) {
+        l = transport::listen_inherited(*on, inherited, std::move(accepted), options);
+    } else {
+        l = listen_tcp(*on, tcp_address::parse(where.address), std::move(accepted), options);
+    }
     served_.add_listener(std::move(l), on);
 }
 

@@ -1,5 +1,6 @@
 #include "async/reactor.hpp"
 #include "transport/fd_connection.hpp"
+#include "transport/listen_address.hpp"
 #include "transport/sockets.hpp"
 
 #include <keel/transport.hpp>
@@ -60,6 +61,7 @@ public:
         watch_->want(reactor::readable);
     }
 
+    void set_name(std::string name) { name_ = std::move(name); }
     /// The listener removes the socket file on close.
     void owns_file(const std::string& path) {
         name_ = "unix " + path;
@@ -186,26 +188,38 @@ void clear_the_way(const std::string& path, const sockaddr_un& address) {
 
 }  // namespace
 
-std::unique_ptr<listener> listen_unix(loop& l, const std::string& path, listener::accepted on_accept,
-                                      listen_options options) {
-    reactor& r = reactor_of(l);
+namespace {
+
+std::unique_ptr<socket_listener> bind_unix(reactor& r, const std::string& path, unsigned mode) {
     sockaddr_un address = unix_address(path);
     clear_the_way(path, address);
     descriptor socket = open_socket(AF_UNIX);
     // Before bind, which creates the file with this mode, so that there is no moment at which other users could
     // connect.
-    if (::fchmod(socket.get(), 0600) != 0) throw_errno("cannot restrict the permissions of " + path);
+    if (::fchmod(socket.get(), mode) != 0) throw_errno("cannot restrict the permissions of " + path);
     if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         throw_errno("cannot listen on " + path);
     }
+    // bind has removed the bits of the umask.
+    if (::chmod(path.c_str(), mode) != 0) throw_errno("cannot set the permissions of " + path);
     if (::listen(socket.get(), SOMAXCONN) != 0) throw_errno("cannot listen on " + path);
     auto made = std::make_unique<socket_listener>(r, std::move(socket));
     made->owns_file(path);
-    made->make_connections(std::move(on_accept), options);
     return made;
 }
 
-namespace {
+std::unique_ptr<socket_listener> inherit(reactor& r, int listening) {
+    listen_address where = address_of_listener(listening);
+    descriptor socket(listening);
+    int flags = ::fcntl(listening, F_GETFL);
+    if (flags < 0 || ::fcntl(listening, F_SETFL, flags | O_NONBLOCK) < 0 ||
+        ::fcntl(listening, F_SETFD, FD_CLOEXEC) < 0) {
+        throw_errno("cannot use descriptor " + std::to_string(listening));
+    }
+    auto made = std::make_unique<socket_listener>(r, std::move(socket));
+    if (where.what == listen_address::kind::unix_socket) made->set_name("unix " + where.path);
+    return made;
+}
 
 std::unique_ptr<socket_listener> bind_tcp(reactor& r, const tcp_address& where) {
     addresses found = resolve(where, AI_PASSIVE);
@@ -225,6 +239,13 @@ std::unique_ptr<socket_listener> bind_tcp(reactor& r, const tcp_address& where) 
 
 }  // namespace
 
+std::unique_ptr<listener> listen_unix(loop& l, const std::string& path, listener::accepted on_accept,
+                                      listen_options options) {
+    auto made = bind_unix(reactor_of(l), path, 0600);
+    made->make_connections(std::move(on_accept), options);
+    return made;
+}
+
 std::unique_ptr<listener> listen_tcp(loop& l, const tcp_address& where, listener::accepted on_accept,
                                      listen_options options) {
     auto made = bind_tcp(reactor_of(l), where);
@@ -238,6 +259,26 @@ std::unique_ptr<listener> listen_tcp_sockets(loop& l, const tcp_address& where,
                                              std::function<void(descriptor, std::string)> taken, std::string no_room) {
     auto made = bind_tcp(reactor_of(l), where);
     made->give_to(std::move(taken), std::move(no_room));
+    return made;
+}
+
+std::unique_ptr<listener> listen_unix_sockets(loop& l, const std::string& path, unsigned mode, taker taken,
+                                              std::string no_room) {
+    auto made = bind_unix(reactor_of(l), path, mode);
+    made->give_to(std::move(taken), std::move(no_room));
+    return made;
+}
+
+std::unique_ptr<listener> listen_inherited_sockets(loop& l, int listening, taker taken, std::string no_room) {
+    auto made = inherit(reactor_of(l), listening);
+    made->give_to(std::move(taken), std::move(no_room));
+    return made;
+}
+
+std::unique_ptr<listener> listen_inherited(loop& l, int listening, listener::accepted on_accept,
+                                           listen_options options) {
+    auto made = inherit(reactor_of(l), listening);
+    made->make_connections(std::move(on_accept), options);
     return made;
 }
 

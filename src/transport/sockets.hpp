@@ -38,6 +38,16 @@ std::string remote_host(int socket);
 std::unique_ptr<listener> listen_tcp_sockets(loop&, const tcp_address&,
                                              std::function<void(descriptor, std::string name)> taken,
                                              std::string no_room);
+/// The same on a Unix socket. The file is created with `mode`; a stale socket file is replaced.
+std::unique_ptr<listener> listen_unix_sockets(loop&, const std::string& path, unsigned mode,
+                                              std::function<void(descriptor, std::string name)> taken,
+                                              std::string no_room);
+/// The same on a listening socket that this process has inherited. The listener owns the descriptor, but not the file of a Unix socket.
+std::unique_ptr<listener> listen_inherited_sockets(loop&, int listening,
+                                                   std::function<void(descriptor, std::string name)> taken,
+                                                   std::string no_room);
+/// Like listen_tcp, on a listening socket that this process has inherited.
+std::unique_ptr<listener> listen_inherited(loop&, int listening, listener::accepted, listen_options);
 /// Writes `words`, then discards pending input and closes: unread input would cause a TCP reset that overtakes the words.
 void say_and_close(descriptor socket, std::string_view words) noexcept;
 

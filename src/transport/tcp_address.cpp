@@ -1,9 +1,26 @@
 #include <keel/transport.hpp>
 
+#include <arpa/inet.h>
+
 #include <charconv>
 #include <stdexcept>
 
 namespace keel::inline KEEL_ABI {
+
+namespace {
+
+/// False for text that can only be a mistyped IP address. Names are not resolved.
+bool is_address_or_name(std::string_view host, bool brackets) {
+    if (brackets) {
+        in6_addr address{};
+        return ::inet_pton(AF_INET6, std::string(host.substr(0, host.find('%'))).c_str(), &address) == 1;
+    }
+    if (host.find_first_not_of("0123456789.") != host.npos) return true;
+    in_addr address{};
+    return ::inet_aton(std::string(host).c_str(), &address) == 1;
+}
+
+}  // namespace
 
 tcp_address tcp_address::parse(std::string_view text) {
     auto refuse = [&](const char* why) {
@@ -26,6 +43,7 @@ tcp_address tcp_address::parse(std::string_view text) {
     }
     // The system treats an empty host as all interfaces, which is too dangerous for a typing error.
     if (host.empty()) throw refuse("missing host (use 0.0.0.0 for all interfaces)");
+    if (!is_address_or_name(host, text.starts_with('['))) throw refuse("invalid IP address");
     unsigned number = 0;
     auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
     if (error != std::errc() || end != port.data() + port.size() || number > 65535) {

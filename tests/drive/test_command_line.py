@@ -3,6 +3,8 @@
 
 # ctest-timeout: 300
 
+import os
+import socket
 import subprocess
 
 import keel_process as kp
@@ -46,6 +48,20 @@ class CommandLine(kp.DriveTest):
                 (("demo", "--log-level", "loud"), "loud"),
                 (("demo", "--log-level"), "--log-level"),
                 (("demo", "--stdio=yes"), "--stdio"),
+                (("demo", "--http", "nowhere"), "--http"),
+                (("demo", "--http", "127.0.0.1:x"), "--http"),
+                (("demo", "--http", "unix:"), "--http"),
+                (("demo", "--http", "0.0.0.0:0"), "--http"),
+                (("demo", "--tcp", "nowhere"), "--tcp"),
+                (("demo", "--unix", "x" * 200), "--unix"),
+                (("demo", "--http", "0", "--monitor", "nowhere"), "--monitor"),
+                (("demo", "--http", "0", "--allow-host", "a b"), "--allow-host"),
+                (("demo", "--http", "0", "--tls-cert", "/no/such/file", "--tls-key", "/dev/null"), "--tls-cert"),
+                (("demo", "--max-body", "big"), "--max-body"),
+                (("demo", "--treads", "2"), "did you mean --threads?"),
+                (("tools", "--tcp", "nowhere"), "--tcp"),
+                (("tools", "--unix", "x" * 200), "--unix"),
+                (("tools", "--url", "nowhere"), "--url"),
                 (("no-such-command",), "no-such-command"),
                 ((), ""),
         ):
@@ -55,6 +71,25 @@ class CommandLine(kp.DriveTest):
                 self.assertEqual(done.stdout, b"")
                 self.assertTrue(done.stderr)
                 self.assertIn(named, done.stderr.decode())
+
+    def test_invalid_variables(self):
+        """An invalid environment variable: exit status 2, and the variable is named."""
+        for name, value in (("KEEL_HTTP", "nowhere"), ("KEEL_THREADS", "0"), ("KEEL_WATCH_CLIENT", "perhaps")):
+            with self.subTest(name=name):
+                done = subprocess.run([kp.keel_command(), "demo"], input=b"", capture_output=True,
+                                      timeout=kp.SECONDS_TO_HANG, env={**os.environ, name: value})
+                self.assertEqual((done.returncode, done.stdout), (2, b""))
+                self.assertIn(name, done.stderr.decode())
+
+    def test_failures_to_serve(self):
+        """A valid address that cannot be used: exit status 1, and the address is named."""
+        with socket.create_server(("127.0.0.1", 0)) as used:
+            address = f"127.0.0.1:{used.getsockname()[1]}"
+            for option in ("--http", "--tcp"):
+                with self.subTest(option=option):
+                    done = run("demo", option, address)
+                    self.assertEqual(done.returncode, 1)
+                    self.assertIn(address, done.stderr.decode())
 
     def test_stdio_twice(self):
         """--stdio twice is an error, and nothing is served."""

@@ -60,6 +60,9 @@ std::string in_short(const json::value& m) {
 // ---- a client ----
 
 void web_client::expect(std::string_view request) {
+    if (request.starts_with("GET /") && !request.starts_with("GET /mcp ") && !request.starts_with("GET /sse ")) {
+        pages_.insert(requests_);
+    }
     ++requests_;
     std::size_t end = request.find("\r\n\r\n");
     if (request.starts_with("POST")) talk->sent(request.substr(end + 4));
@@ -101,7 +104,9 @@ void web_client::check() {
     auto tell = [&](const std::string& message, const std::string& event) {
         if (++n > told_) talk->received(message, event);
     };
-    for (const seen_answer& a : all.answers) {
+    for (std::size_t i = 0; i < all.answers.size(); ++i) {
+        const seen_answer& a = all.answers[i];
+        if (pages_.contains(i)) continue;
         if (!a.stream) {
             for (const std::string& m : a.messages()) tell(m, "");
         }

@@ -102,6 +102,7 @@ public:
 private:
     const std::shared_ptr<manual_loop> loop_;
     std::size_t requests_ = 0;
+    std::set<std::size_t> pages_;  // requests for pages, whose answers are not messages
     bool raw_ = false;
     std::size_t told_ = 0;  // messages that were checked
 };

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace std::chrono_literals;
@@ -35,7 +36,10 @@ TEST_CASE("an invalid command line is reported with its first error") {
     CHECK(problem({"--unix"}) == "--unix needs a path");
     CHECK(problem({"--drain", "soon"}) == "--drain: invalid duration: soon (use 2s or 500ms)");
     CHECK(problem({"--threads", "0"}) == "--threads: invalid number: 0 (1 to 1024)");
-    CHECK(problem({"--tls-cert", "x.pem"}) == "--tls-cert and --tls-key must be used together");
+    CHECK(problem({"--tls-cert", "/dev/null"}) == "--tls-cert and --tls-key must be used together");
+    CHECK(problem({"--tls-cert", "/dev/null", "--tls-key", "/no/such/file"}) ==
+          "--tls-key: /no/such/file: No such file or directory");
+    CHECK(problem({"--tls-cert", "/"}) == "--tls-cert: / is a directory");
     CHECK(problem({"--stdio", "--stdio"}) == "--stdio may be given only once");
     CHECK(problem({"--nonsense"}) == "unknown option: --nonsense");
     CHECK(problem({"extra"}) == "unknown option: extra");
@@ -154,4 +158,67 @@ TEST_CASE("sizes are numbers of bytes with an optional unit") {
         CAPTURE(wrong);
         CHECK_FALSE(read_size(wrong));
     }
+}
+
+TEST_CASE("a malformed address or value is reported with the name of its option, before anything is opened") {
+    auto named = [](std::vector<const char*> words, std::string_view option) {
+        std::string problem = read_with(std::move(words), {}).problem;
+        CAPTURE(problem);
+        CHECK(problem.starts_with(option));
+        CHECK(problem.size() > option.size() + 2);
+    };
+    const std::string long_path(200, 'x');
+    const std::string long_unix = "unix:/" + long_path;
+    for (const char* wrong :
+         {"", "host", "host:", "host:x", "host:65536", "::1:80", "[::1", "unix:", "fd:x", "fd:1000000"}) {
+        CAPTURE(wrong);
+        named({"--http", wrong}, "--http: ");
+        named({"--http=8848", "--monitor", wrong}, "--monitor: ");
+    }
+    named({"--http", long_unix.c_str()}, "--http: ");
+    named({"--http", "0.0.0.0:80"}, "--http 0.0.0.0:80: ");
+    for (const char* wrong : {"", "80", ":80", "host", "host:x", "fd:0"}) {
+        CAPTURE(wrong);
+        named({"--tcp", wrong}, "--tcp: ");
+    }
+    named({"--unix", ""}, "--unix: ");
+    named({"--unix", long_path.c_str()}, "--unix: ");
+    named({"--allow-host", "a b"}, "--allow-host: ");
+    named({"--allow-host", ""}, "--allow-host: ");
+    named({"--allow-origin", "example.com"}, "--allow-origin: ");
+    named({"--socket-mode", "rw"}, "--socket-mode: ");
+    named({"--socket-mode", "1000"}, "--socket-mode: ");
+    named({"--max-body", "4 M"}, "--max-body: ");
+    named({"--max-body", "0"}, "--max-body: ");
+    named({"--max-connections", "0"}, "--max-connections: ");
+    named({"--max-sessions", "-1"}, "--max-sessions: ");
+    named({"--idle-timeout", "soon"}, "--idle-timeout: ");
+    CHECK(read_with({}, {{"KEEL_HTTP", "nowhere"}}).problem.starts_with("KEEL_HTTP: "));
+    CHECK(read_with({}, {{"KEEL_MAX_BODY", "big"}}).problem.starts_with("KEEL_MAX_BODY: "));
+    CHECK(read_with({"--http", "unix:/run/x.sock", "--http=systemd:web", "--http=[::1]:0"}, {}).problem == "");
+    CHECK(read_with({"--http", "0.0.0.0:80", "--allow-any-host"}, {}).problem == "");
+}
+
+TEST_CASE("the limits of HTTP and of the server can be set") {
+    auto line =
+        read_with({"--max-connections=10", "--max-sessions=20", "--max-in-flight=30", "--max-in-flight-each=5",
+                   "--max-body=64K", "--max-message=1M", "--max-buffered=1G", "--head-timeout=1s", "--body-timeout=2s",
+                   "--idle-timeout=3s", "--session-timeout=4m", "--shutdown-delay=5s", "--socket-mode=660"},
+                  {});
+    CHECK(line.problem == "");
+    const keel::http_limits& http = line.http.limits;
+    CHECK(http.max_connections == 10);
+    CHECK(line.serving.limits.max_connections == 10);
+    CHECK(http.max_sessions == 20);
+    CHECK(line.serving.limits.max_in_flight == 30);
+    CHECK(line.serving.limits.max_in_flight_each == 5);
+    CHECK(http.max_body == 64 * 1024);
+    CHECK(line.serving.limits.max_message == 1024 * 1024);
+    CHECK(http.max_buffered == 1024 * 1024 * 1024);
+    CHECK(http.head_time == 1s);
+    CHECK(http.body_time == 2s);
+    CHECK(http.idle_time == 3s);
+    CHECK(http.session_idle == 4min);
+    CHECK(line.http.unready_time == 5s);
+    CHECK(line.http.socket_mode == 0660);
 }

@@ -76,6 +76,9 @@ TEST_CASE("HOST:PORT is parsed; an error names the problem") {
     CHECK(complaint("[::1") == "invalid address \"[::1\": missing ]; expected HOST:PORT");
     CHECK(complaint("::1:80").find("requires brackets") != std::string::npos);
     CHECK(complaint(":80").find("missing host") != std::string::npos);
+    CHECK(complaint("256.0.0.1:1").find("invalid IP address") != std::string::npos);
+    CHECK(complaint("[::g]:1").find("invalid IP address") != std::string::npos);
+    CHECK(tcp_address::parse("[fe80::1%eth0]:1").host == "fe80::1%eth0");
     for (const char* port : {"a:", "a:65536", "a:-1", "a:8 ", "a:+1", "a:0x1", "a:99999999999"}) {
         CHECK(complaint(port).find("the port must be a number from 0 to 65535") != std::string::npos);
     }

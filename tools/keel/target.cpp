@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include <sys/stat.h>
+#include <sys/un.h>
 
 namespace keel::command {
 
@@ -33,6 +34,14 @@ void check_certificates(const std::string& path) {
     std::string text{std::istreambuf_iterator<char>(in), {}};
     if (text.find("-----BEGIN ") == std::string::npos)
         throw usage_error("--ca-file: " + path + " contains no certificate");
+}
+
+// The library checks it too, but only when it connects.
+void check_socket_path(const std::string& path) {
+    constexpr std::size_t longest = sizeof(sockaddr_un::sun_path) - 1;
+    if (path.size() > longest) {
+        throw usage_error("--unix: the path is longer than " + std::to_string(longest) + " bytes: " + path);
+    }
 }
 
 server_target web_target(const options& o) {
@@ -60,7 +69,10 @@ server_target target_of(const options& o) {
         }
     };
     if (!o.url.empty()) return web_target(o);
-    if (!o.unix_path.empty()) return of_option("--unix", [&] { return server_target(unix_socket{o.unix_path}); });
+    if (!o.unix_path.empty()) {
+        check_socket_path(o.unix_path);
+        return unix_socket{o.unix_path};
+    }
     if (!o.tcp.empty()) return of_option("--tcp", [&] { return server_target(tcp{o.tcp}); });
     if (!o.directory.empty()) check_directory(o.directory);
     child_process child;
