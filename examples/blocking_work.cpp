@@ -113,7 +113,7 @@ int main() {
     std::ofstream(path) << "one\ntwo\n";
     keel::client_options options;
     options.about = {.name = "tester", .version = "1.0.0"};
-    options.on_form = [](const keel::form_question&) { return keel::form_answer(json::object({{"yes", true}})); };
+    options.on_form = [](const keel::form_question&) { return keel::form_answer(json::object("yes", true)); };
     keel::client client(server, options);
     try {
         keel::run(try_all(client, path));

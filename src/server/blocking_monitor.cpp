@@ -2,17 +2,7 @@
 
 #include "rpc/message.hpp"
 
-#include <ctime>
-
 namespace keel::inline KEEL_ABI::server_side {
-
-time_point coarse_now(loop& l) noexcept {
-    if (!l.as_reactor()) return l.now();
-    // The same clock as std::chrono::steady_clock, as of the last tick of the kernel.
-    timespec t{};
-    ::clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return time_point(std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec));
-}
 
 void check_blocking(const server_core& server, const handler_name& handler, duration took) noexcept {
     duration allowed = server.options.blocking_warning;

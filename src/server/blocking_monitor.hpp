@@ -2,6 +2,7 @@
 
 // Warnings about handlers that block their event loop (server_options::blocking_warning).
 
+#include "async/coarse_clock.hpp"
 #include "server/invocation.hpp"
 
 #include <keel/loop.hpp>
@@ -10,9 +11,6 @@
 #include <string_view>
 
 namespace keel::inline KEEL_ABI::server_side {
-
-/// The time on the loop's clock. On the library's loops it is up to 10 ms old, but costs only a few nanoseconds.
-time_point coarse_now(loop& l) noexcept;
 
 /// A handler, for the warning. Refers to its invocation.
 struct handler_name {
@@ -28,7 +26,7 @@ void check_blocking(const server_core& server, const handler_name& handler, dura
 class blocking_monitor final : private detail::activity_monitor {
 public:
     blocking_monitor(detail::activity& line, const server_core& server, handler_name handler) noexcept
-        : line_(line), server_(server), handler_(handler), begin_(coarse_now(line.loop())) {
+        : line_(line), server_(server), handler_(handler), begin_(async::coarse_now(line.loop())) {
         line_.monitor(this);
     }
     blocking_monitor(const blocking_monitor&) = delete;
@@ -40,11 +38,11 @@ public:
 
 private:
     void on_suspend() noexcept override {
-        time_point now = coarse_now(line_.loop());
+        time_point now = async::coarse_now(line_.loop());
         check_blocking(server_, handler_, now - begin_);
         begin_ = now;
     }
-    void on_resume() noexcept override { begin_ = coarse_now(line_.loop()); }
+    void on_resume() noexcept override { begin_ = async::coarse_now(line_.loop()); }
 
     detail::activity& line_;
     const server_core& server_;

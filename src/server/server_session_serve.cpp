@@ -46,7 +46,7 @@ void server_session::start(const incoming& in, dispatched next) {
     handler_mark mark(*server_);
     if (next.call) request->run(settle(std::move(next.call), std::move(next.work)));
     else request->run(std::move(next.work));
-    settled_at_ = coarse_now(peer_->loop());
+    settled_at_ = async::coarse_now(peer_->loop());
 }
 
 // ---- the innermost step: finds the handler of a request and runs or prepares it ----
@@ -70,7 +70,7 @@ void server_session::dispatch(const incoming& in, std::shared_ptr<detail::call_s
     if (handler.coroutine || in_chain) prepare_questions(call, in.params);
     if (quick) {
         // Answering a request reads the clock anyway; in a chain the answer comes later.
-        out.begin = in_chain ? coarse_now(peer_->loop()) : std::max(settled_at_, peer_->core().now());
+        out.begin = in_chain ? async::coarse_now(peer_->loop()) : std::max(settled_at_, peer_->core().now());
         out.offer = found.offer;
         return run_quick(in, found, std::move(call), out);
     }
@@ -218,7 +218,7 @@ task<std::string> server_session::dispatch_in_chain(std::weak_ptr<server_session
         if (!self) throw error(error_kind::closed, "connection closed");
         incoming in{state->request->id(), state->which, state->method, call.params, state->client->revision};
         self->dispatch(in, state, next);
-        self->check_quick(in, next, coarse_now(self->peer_->loop()));
+        self->check_quick(in, next, async::coarse_now(self->peer_->loop()));
     }
     if (next.by == dispatched::kind::coroutine) co_return co_await std::move(next.work);
     if (next.by == dispatched::kind::worker) {

@@ -53,7 +53,7 @@ TEST_CASE("an argument of a prompt may not be repeated") {
 TEST_CASE("unknown arguments are refused with the known ones") {
     CHECK(refused(json::object({{"text", 1}, {"more", 1}}), input_schema) == "");
     CHECK(refused(json::object({{"tagz", 1}}), input_schema) ==
-          "unknown argument tagz; did you mean tags?; known arguments: tags, ids, text, any, more");
+          "unknown argument tagz; known arguments: tags, ids, text, any, more; did you mean tags?");
     CHECK(refused(json::object({{"x", 1}}), json::parse(R"({"type": "object"})")) ==
           "unknown argument x; the tool takes no arguments");
 }

@@ -58,7 +58,7 @@ class Terminal:
         self.process = subprocess.Popen(
             [kp.keel_command(), *words], stdin=slave if stdin is None else stdin, stdout=slave, stderr=slave,
             start_new_session=True, preexec_fn=self._prepare,
-            env={**os.environ, **(env or {})})
+            env={**os.environ, "TERM": "xterm", **(env or {})})
         os.close(slave)
         self.watched = Watched(self.process.pid)
         self.seen = ""

@@ -328,7 +328,7 @@ class CommandLine(CommandTest):
         self.assertIn("starting", keel("ping", "--verbose", "--protocol", "legacy", *odd("chatty")).err)
 
     def test_log_level_option(self):
-        """--log-level requests log messages; they go to standard error."""
+        """--log-level requests log messages (default: from warning on); they go to standard error."""
         for version in (LEGACY[-1], MODERN):
             def log(level, *more):
                 return keel("call", "log", f"level={level}", "text=hear me", "--protocol", version, *more, *demo())
@@ -337,6 +337,7 @@ class CommandLine(CommandTest):
                              '[info] demo: {"text":"hear me"}\n')
             self.assertEqual(log("info", "--log-level", "notice").err, "")
             self.assertEqual(log("info").err, "")
+            self.assertEqual(log("warning").err, '[warning] demo: {"text":"hear me"}\n')
 
     def test_standard_output_is_full(self):
         with open("/dev/full", "wb") as full:

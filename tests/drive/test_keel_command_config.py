@@ -138,7 +138,7 @@ class Names(ConfigTest):
         words = ("call", "odd.where", "--protocol", "legacy")
         done = self.ends(self.keel(*words, "--input", "key=given"), 0)
         self.assertEqual(json.loads(done.out)["word"], "given")
-        self.assertIn("missing value of input key", self.ends(self.keel(*words), 2).err)
+        self.assertIn("missing value of input key; give it with --input key=VALUE", self.ends(self.keel(*words), 2).err)
         with Terminal("--config", str(self.project / ".vscode/mcp.json"), *words) as t:
             t.answer("API key: ", "typed")
             self.assertEqual(t.end(), 0)

@@ -139,6 +139,12 @@ class Colors(CommandTest):
             self.assertEqual(t.end(), 0)
             self.assertIn('{\r\n  "n": 1,\r\n', t.seen)
             self.assertNotIn("\x1b[3", t.seen)
+        with Terminal(*self.WORDS, env={"TERM": "dumb"}) as t:
+            self.assertEqual(t.end(), 0)
+            self.assertNotIn("\x1b[3", t.seen)
+        with Terminal(*self.WORDS, env={"NO_COLOR": ""}) as t:
+            self.assertEqual(t.end(), 0)
+            self.assertIn('\x1b[34m"n"', t.seen)
 
     def test_structured_result_in_a_pipe(self):
         """In a pipe the text is written as the server sent it."""

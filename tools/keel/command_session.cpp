@@ -83,6 +83,8 @@ void command_session::connect() {
     auto begin = std::chrono::steady_clock::now();
     client_.connect(interrupts_.token());
     connected_ = true;
+    // A server of 2026-07-28 sends no log messages unless they are requested; others send all.
+    if (!options_.level && client_.server().modern) client_.set_log_level(log_level::warning);
     auto took = std::chrono::steady_clock::now() - begin;
     // A legacy server that does not answer the version probe costs its timeout on every connect.
     bool waited = options_.protocol == "auto" && options_.url.empty() && took >= probe_timeout_;
@@ -125,6 +127,6 @@ void write_json(const json::value& v) { write_out(json::to_string(v) + "\n"); }
 
 std::size_t out_columns() { return terminal_columns(STDOUT_FILENO); }
 
-bool out_has_colors() { return out_columns() != 0 && std::getenv("NO_COLOR") == nullptr; }
+bool out_has_colors() { return out_columns() != 0 && colors_wanted(); }
 
 }  // namespace keel::command

@@ -68,7 +68,7 @@ void write_out(std::string_view text);
 void write_json(const json::value& v);
 /// Columns of the terminal; 0 if it is not a terminal.
 std::size_t out_columns();
-/// True for a terminal unless NO_COLOR is set.
+/// True for a terminal if colors_wanted().
 bool out_has_colors();
 
 }  // namespace keel::command

@@ -17,7 +17,10 @@ config_options reading(const options& o, const std::string& workspace) {
         for (const auto& [id, value] : given) {
             if (id == in.id) return value;
         }
-        return ask ? ask_for_input(in) : in.preset;
+        auto answer = ask ? ask_for_input(in) : in.preset;
+        if (!answer)
+            throw config_error("missing value of input " + in.id + "; give it with --input " + in.id + "=VALUE");
+        return answer;
     };
     return how;
 }

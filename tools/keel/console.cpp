@@ -21,8 +21,13 @@ std::size_t terminal_columns(int fd) {
     return size.ws_col;
 }
 
-console::console(int fd)
-    : fd_(fd), terminal_(::isatty(fd) != 0), colours_(terminal_ && std::getenv("NO_COLOR") == nullptr) {}
+bool colors_wanted() {
+    const char* off = std::getenv("NO_COLOR");
+    const char* terminal = std::getenv("TERM");
+    return (!off || *off == 0) && (!terminal || std::string_view(terminal) != "dumb");
+}
+
+console::console(int fd) : fd_(fd), terminal_(::isatty(fd) != 0), colours_(terminal_ && colors_wanted()) {}
 
 console::~console() { clear_status(); }
 

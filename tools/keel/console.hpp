@@ -13,6 +13,9 @@ namespace keel::command {
 /// Columns of the terminal behind a descriptor; 0 if it is not a terminal.
 std::size_t terminal_columns(int fd);
 
+/// False if NO_COLOR is set and not empty (no-color.org), or if TERM is "dumb".
+bool colors_wanted();
+
 /// Thread-safe. All text passed in must already be printable.
 class console {
 public:
@@ -22,7 +25,7 @@ public:
     ~console();
 
     bool is_terminal() const noexcept { return terminal_; }
-    /// True for a terminal unless NO_COLOR is set.
+    /// True for a terminal if colors_wanted().
     bool has_colours() const noexcept { return colours_; }
 
     /// 0 if it is not a terminal.

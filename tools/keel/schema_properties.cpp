@@ -86,8 +86,9 @@ void check_names(const json::value& arguments, const json::value& schema) {
     for (const json::member& each : arguments.members()) {
         std::string name(each.key());
         if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-        throw usage_error("unknown argument " + name + did_you_mean(name, known) +
-                          (known.empty() ? "; the tool takes no arguments" : "; known arguments: " + listed(known)));
+        throw usage_error("unknown argument " + name +
+                          (known.empty() ? "; the tool takes no arguments" : "; known arguments: " + listed(known)) +
+                          did_you_mean(name, known));
     }
 }
 
