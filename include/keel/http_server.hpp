@@ -63,10 +63,17 @@ struct KEEL_API http_limits {
     std::size_t max_connections = 16 * 1024;  // 503
     std::size_t max_sessions = 10000;         // sessions of revisions before 2026-07-28: 503
     std::size_t max_streams = 16 * 1024;      // open event streams, including subscriptions: 503
+    /// Quotas for each client, so that one client cannot use up the limits of the server: 429. A client is an IP address (IPv6: the first
+    /// 64 bits; behind a trusted proxy, the forwarded address), and also the principal that `identify` returns, unless it is empty; each
+    /// has the whole quota. 0: no quota.
+    std::size_t max_connections_per_client = 2048;
+    std::size_t max_sessions_per_client = 1000;
+    std::size_t max_in_flight_per_client =
+        1024;  // running handlers; those of a session count for the client that opened it
     /// Idle sessions end after this time.
     duration session_idle = std::chrono::minutes(30);
-    /// Sessions whose client has sent nothing since `initialize` end after this time. When max_sessions is reached, the oldest of these
-    /// ends at once to make room for a new session.
+    /// Sessions whose client has sent nothing since `initialize` end after this time. When max_sessions or max_sessions_per_client is
+    /// reached, the oldest of these (of that client) ends at once to make room for a new session.
     duration unused_session = std::chrono::minutes(1);
     /// Events that each session keeps for clients that reconnect (Last-Event-ID). 0: none.
     std::size_t max_events = 1000;

@@ -84,6 +84,19 @@ bool authenticate(http_connection& c, const request& r) {
     return true;
 }
 
+/// Always returns false.
+bool put_off(http_connection& c, const unavailable& why) {
+    std::string text;
+    rpc::write_error(text, {}, why.error);
+    c.respond(why.status, json_type, text, why.headers);
+    return false;
+}
+
+/// Authentication and the quota on connections of the client.
+bool admit_client(http_connection& c, const request& r) {
+    return authenticate(c, r) && (c.count_for_client() || put_off(c, too_many_connections_of_client()));
+}
+
 bool check_body_type(http_connection& c, const request& r) {
     if (!is_json_type(r.get(known::content_type))) return deny(c, 415, "Content-Type must be application/json");
     const std::string_view coding = r.get(known::content_encoding);
@@ -104,15 +117,11 @@ bool check_accept(http_connection& c, const request& r) {
 // A body that is not here yet is refused while memory is short. One that has arrived needs no more memory; the router decides.
 bool has_room_for_body(http_connection& c, const request& r) {
     if (!r.has_body || r.body.data() || !c.worker().shared.budget.tight()) return true;
-    const unavailable why = low_memory();
-    std::string text;
-    rpc::write_error(text, {}, why.error);
-    c.respond(why.status, json_type, text, why.headers);
-    return false;
+    return put_off(c, low_memory());
 }
 
 bool admit_to_protocol(http_connection& c, const request& r) {
-    if (!authenticate(c, r)) return false;
+    if (!admit_client(c, r)) return false;
     if (r.method == "POST") return check_accept(c, r) && check_body_type(c, r) && has_room_for_body(c, r);
     const bool stateless = c.worker().shared.options.stateless;
     if (stateless || (r.method != "GET" && r.method != "DELETE")) {  // I13
@@ -131,10 +140,10 @@ bool admit(http_connection& c, const request& r) {
     if (c.monitor()) return deny(c, 404, "not found: this address serves only the pages for monitoring");
     if (r.path == o.path) return admit_to_protocol(c, r);
     if (o.old_sse && r.path == o.sse_path) {
-        return r.method == "GET" ? authenticate(c, r) : deny_method(c, "GET");
+        return r.method == "GET" ? admit_client(c, r) : deny_method(c, "GET");
     }
     if (o.old_sse && r.path == o.message_path) {
-        return r.method == "POST" ? authenticate(c, r) && check_body_type(c, r) : deny_method(c, "POST");
+        return r.method == "POST" ? admit_client(c, r) && check_body_type(c, r) : deny_method(c, "POST");
     }
     return true;
 }

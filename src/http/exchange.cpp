@@ -5,7 +5,7 @@
 
 namespace keel::inline KEEL_ABI::http {
 
-exchange::exchange(http_connection& c) : loop_(c.worker().loop), connection_(&c) {}
+exchange::exchange(http_connection& c) : loop_(c.worker().loop), server_(c.worker().shared), connection_(&c) {}
 
 template <class F>
 void exchange::tell_user(F f) {
@@ -67,10 +67,12 @@ void exchange::respond(int status, std::string_view content_type, std::string_vi
         if (http_connection* c = std::exchange(connection_, nullptr)) c->respond(status, content_type, body, headers);
         return;
     }
-    on_connection([self = this, status, type = std::string(content_type), text = std::string(body),
+    auto text = server_.keep(body);
+    if (!text) return abort();
+    on_connection([self = this, status, type = std::string(content_type), text,
                    lines = std::string(headers)](http_connection& c) {
         self->connection_ = nullptr;
-        c.respond(status, type, text, lines);
+        c.respond(status, type, text->get(), lines);
     });
 }
 
@@ -85,12 +87,14 @@ void exchange::send(std::string_view events) {
         connection_->end_events();
         return note_waiting();
     }
+    auto text = server_.keep(events);
+    if (!text) return abort();
     std::size_t size = events.size();
     posted_.fetch_add(size, std::memory_order_relaxed);
     waiting_.fetch_add(size, std::memory_order_relaxed);
-    on_connection([self = this, text = std::string(events), size](http_connection& c) {
+    on_connection([self = this, text, size](http_connection& c) {
         self->posted_.fetch_sub(size, std::memory_order_relaxed);
-        c.begin_events() += text;
+        c.begin_events() += text->get();
         c.end_events();
     });
 }

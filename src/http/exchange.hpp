@@ -16,6 +16,7 @@
 namespace keel::inline KEEL_ABI::http {
 
 class http_connection;
+class http_server_core;
 
 /// The session that answers. Called on its own loop.
 class exchange_user {
@@ -29,7 +30,8 @@ protected:
 };
 
 /// Shared by the connection and the session, which end at different times. Output after the end of either is dropped.
-/// All functions except `attach` may be called on any loop; calls from another loop than the connection's are posted in order.
+/// All functions except `attach` may be called on any loop of the server; calls from another loop than the connection's are posted in
+/// order. If posted text exceeds the memory budget, the connection is closed instead.
 class exchange final : public answer_watcher, public std::enable_shared_from_this<exchange> {
 public:
     /// Must be called on the connection's loop, for its current request.
@@ -63,6 +65,7 @@ private:
     void on_quiet() override;
 
     const std::shared_ptr<loop> loop_;
+    http_server_core& server_;     // outlives every caller of a function that posts
     http_connection* connection_;  // null if the answer is complete or the client has disconnected
     std::atomic<bool> gone_{false};
     std::atomic<std::size_t> waiting_{0};

@@ -27,8 +27,9 @@ http1_limits limits_of(const http_server_core& s) {
 }  // namespace
 
 http_connection::http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire, const ip_address& peer,
-                                 bool monitor)
-    : worker_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now()), peer_(peer), monitor_(monitor) {
+                                 bool monitor, counted_use use)
+    : worker_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now()), peer_(peer),
+      address_use_(std::move(use)), behind_proxy_(l.shared.proxies.contains(peer)), monitor_(monitor) {
     report_memory();
 }
 
@@ -37,6 +38,20 @@ http_connection::~http_connection() { worker_.shared.budget.change(memory_, 0); 
 time_point http_connection::now() const noexcept { return worker_.coarse_now(); }
 
 void http_connection::start() { wire_->start(*this); }
+
+bool http_connection::count_for_client() {
+    client_quotas& quotas = worker_.shared.quotas;
+    if (!quotas.active()) return true;
+    const std::size_t most = quotas.limits().connections;
+    if (behind_proxy_ && !client_quotas::is(address_use_.of().get(), client())) {
+        close_sides();  // they count their calls for the previous client
+        if (!address_use_.take(quotas.of(client()), &client_usage::connections, most)) return false;
+    }
+    const std::string_view name = admitted_.principal ? std::string_view(*admitted_.principal) : std::string_view();
+    if (client_quotas::is_principal(principal_use_.of().get(), name)) return true;
+    close_sides();
+    return principal_use_.take(quotas.of_principal(name), &client_usage::connections, most);
+}
 
 // ---- events ----
 
@@ -173,6 +188,8 @@ void http_connection::carry_out(http1_core::action what) {
         case action::close:
             stream_count_.close();
             close_sides();
+            address_use_.release();
+            principal_use_.release();
             wire_->close();
             worker_.remove(this);
             break;

@@ -3,6 +3,7 @@
 // The driver of http1_core: one HTTP connection with its socket and the objects that answer its requests.
 
 #include "http/answer_watcher.hpp"
+#include "http/client_quotas.hpp"
 #include "http/http1_core.hpp"
 #include "http_common/ip_address.hpp"
 
@@ -44,9 +45,9 @@ private:
 /// everything else. Lives on its worker's loop; owned by the worker.
 class http_connection final : public std::enable_shared_from_this<http_connection>, private connection::listener {
 public:
-    /// `peer`: the other end of the connection; none for a Unix socket.
+    /// `peer`: the other end of the connection; none for a Unix socket. `use`: where the connection is counted; empty behind a trusted proxy.
     http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire, const ip_address& peer,
-                    bool monitor = false);
+                    bool monitor = false, counted_use use = {});
     ~http_connection();
 
     void start();
@@ -107,6 +108,11 @@ public:
     const ip_address& peer() const noexcept { return peer_; }
     /// The client of the current request: `peer`, or the address that a trusted proxy has forwarded. None for a Unix socket.
     const ip_address& client() const noexcept { return admitted_.client.present() ? admitted_.client : peer_; }
+    /// Counts the connection for the client of the current request, whose principal is known now. Returns false if that client has too
+    /// many connections.
+    bool count_for_client();
+    /// The client that the connection is counted for.
+    client_pair counted_client() const noexcept { return {address_use_.of(), principal_use_.of()}; }
     /// Header lines for every response to the current request (CORS).
     std::string& common_headers() noexcept { return common_headers_; }
 
@@ -149,6 +155,9 @@ private:
     open_stream_count stream_count_;
     std::size_t memory_ = 0;
     const ip_address peer_;
+    counted_use address_use_;
+    counted_use principal_use_;
+    const bool behind_proxy_;
     const bool monitor_;
     write_plan plan_ = write_plan::none;
 };

@@ -23,7 +23,8 @@ constexpr std::string_view no_room =
     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 duration tick_for(const http_limits& l) {
-    duration least = std::min({l.head_time, l.body_time, l.idle_time, l.session_idle, l.keep_alive, l.ended_stream});
+    duration least = std::min(
+        {l.head_time, l.body_time, l.idle_time, l.session_idle, l.unused_session, l.keep_alive, l.ended_stream});
     return std::clamp(least / 4, shortest_tick, longest_tick);
 }
 
@@ -35,6 +36,9 @@ std::size_t total_budget(const http_limits& l) {
 
 http_server_core::http_server_core(std::shared_ptr<server_access::impl> s, http_options o)
     : options(std::move(o)), server(std::move(s)), budget(total_budget(options.limits)),
+      quotas({.connections = options.limits.max_connections_per_client,
+              .sessions = options.limits.max_sessions_per_client,
+              .calls = options.limits.max_in_flight_per_client}),
       tick(tick_for(options.limits)) {
     if (options.path.empty() || options.path[0] != '/') {
         throw std::invalid_argument("keel: http_options.path must begin with '/': \"" + options.path + "\"");
@@ -157,6 +161,7 @@ void http_server_core::open_in_background(const std::string& address, unsigned w
     struct failure {
         std::string what = {};
         std::error_code code = {};
+        bool invalid = false;  // the address
     };
     auto opened = std::make_shared<std::promise<failure>>();
     auto future = opened->get_future();
@@ -166,6 +171,8 @@ void http_server_core::open_in_background(const std::string& address, unsigned w
             open(address, first, workers);
         } catch (const std::system_error& e) {
             failed = {"cannot listen on " + address, e.code()};
+        } catch (const std::invalid_argument& e) {
+            failed = {e.what(), {}, true};
         } catch (const std::exception& e) {
             failed = {e.what(), {}};
         }
@@ -173,11 +180,13 @@ void http_server_core::open_in_background(const std::string& address, unsigned w
     });
     failure failed = future.get();
     if (failed.code) throw std::system_error(failed.code, failed.what);
+    if (failed.invalid) throw std::invalid_argument(failed.what);
     if (!failed.what.empty()) throw std::runtime_error(failed.what);
 }
 
 void http_server_core::accepted(transport::descriptor socket, std::string name, bool monitor) {
-    if (counters.connections.fetch_add(1) >= options.limits.max_connections) {
+    // Monitoring must work when memory is short.
+    if (counters.connections.fetch_add(1) >= options.limits.max_connections || (!monitor && budget.tight())) {
         --counters.connections;
         ++counters.refused;
         transport::say_and_close(std::move(socket), no_room);
@@ -270,6 +279,12 @@ void http_server_core::join() {
 
 bool http_server_core::in_own_thread() const noexcept {
     return std::any_of(workers_.begin(), workers_.end(), [](const auto& each) { return each->loop->here(); });
+}
+
+std::shared_ptr<const budgeted_text> http_server_core::keep(std::string_view text) {
+    auto kept =
+        std::make_shared<const budgeted_text>(std::shared_ptr<memory_budget>(shared_from_this(), &budget), text);
+    return text.size() > http1_core::small_buffer && budget.exceeded() ? nullptr : kept;
 }
 
 std::uint64_t http_server_core::requests() const noexcept {

@@ -6,6 +6,7 @@
 #include "http/http_worker.hpp"
 #include "http/memory_budget.hpp"
 #include "http/origin_check.hpp"
+#include "http/unused_sessions.hpp"
 #include "http_common/forwarded.hpp"
 #include "server/server_impl.hpp"
 #include "tls/tls_context.hpp"
@@ -69,6 +70,8 @@ public:
     std::string url() const;
     std::string monitor_url() const;
     bool in_own_thread() const noexcept;
+    /// Null if the text is large and exceeds the memory budget.
+    std::shared_ptr<const budgeted_text> keep(std::string_view text);
     /// Reloads the TLS certificate if its file has changed.
     void renew_certificate();
 
@@ -79,6 +82,8 @@ public:
     memory_budget budget;
     origin_check origins;
     trusted_proxies proxies;
+    client_quotas quotas;
+    unused_sessions unused;
     std::unique_ptr<tls::tls_context> tls;
     const duration tick;
 

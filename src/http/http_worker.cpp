@@ -16,6 +16,14 @@
 
 namespace keel::inline KEEL_ABI::http {
 
+namespace {
+
+// Sent to clients beyond max_connections_per_client, without reading their requests.
+constexpr std::string_view quota_reached =
+    "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+}  // namespace
+
 http_worker::http_worker(http_server_core& s, unsigned i, std::shared_ptr<keel::loop> on)
     : shared(s), index(i), loop(std::move(on)) {
     update_clock();
@@ -28,24 +36,32 @@ void http_worker::adopt(transport::descriptor socket, const std::string& name, b
         --shared.counters.connections;
         return;
     }
+    const ip_address peer = ip_address::parse(transport::remote_host(socket.get())).value_or(ip_address());
+    counted_use use;
+    // A proxy serves many clients; http_connection::count_for_client counts them. Monitoring must work when the quota is used up.
+    if (!monitor && !shared.proxies.contains(peer) &&
+        !use.take(shared.quotas.of(peer), &client_usage::connections, shared.quotas.limits().connections)) {
+        --shared.counters.connections;
+        ++shared.counters.refused;
+        return transport::say_and_close(std::move(socket), quota_reached);
+    }
     hold();  // TLS may still write after the connection was closed
     auto counted = [this, all = shared.shared_from_this()] {
         --all->counters.connections;
         let_go();
     };
-    const ip_address peer = ip_address::parse(transport::remote_host(socket.get())).value_or(ip_address());
     adopt(std::make_unique<transport::fd_connection>(async::reactor_of(*loop), std::move(socket), name,
                                                      std::move(counted)),
-          peer, monitor);
+          peer, monitor, std::move(use));
 }
 
-void http_worker::adopt(std::unique_ptr<connection> wire, const ip_address& peer, bool monitor) {
+void http_worker::adopt(std::unique_ptr<connection> wire, const ip_address& peer, bool monitor, counted_use use) {
     try {
         if (shared.tls)
             wire = std::make_unique<tls::tls_connection>(*loop, std::move(wire), *shared.tls,
                                                          shared.server->core().options.limits.final_write);
         if (timer_ == 0) update_clock();
-        auto c = std::make_shared<http_connection>(*this, std::move(wire), peer, monitor);
+        auto c = std::make_shared<http_connection>(*this, std::move(wire), peer, monitor, std::move(use));
         connections_.emplace(c.get(), c);
         c->start();
     } catch (const std::exception& e) {
@@ -130,15 +146,6 @@ std::shared_ptr<legacy_session> http_worker::find_session(std::string_view id) c
 void http_worker::remove_session(std::string_view id) {
     auto at = sessions_.find(id);
     if (at != sessions_.end()) sessions_.erase(at);
-}
-
-bool http_worker::end_unused_session() {
-    std::shared_ptr<legacy_session> oldest;
-    for (const auto& [id, s] : sessions_) {
-        if (s->unused() && (!oldest || s->last_used() < oldest->last_used())) oldest = s;
-    }
-    if (oldest) oldest->end("too many sessions are open");
-    return oldest != nullptr;
 }
 
 void http_worker::let_go() {

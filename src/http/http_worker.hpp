@@ -3,6 +3,7 @@
 // One event loop of an HTTP server, with the connections and sessions that live on it. Not a thread of the pool that runs
 // blocking handlers (see server_core::workers).
 
+#include "http/client_quotas.hpp"
 #include "http_common/ip_address.hpp"
 #include "server/offers.hpp"
 #include "server/registry.hpp"
@@ -39,7 +40,8 @@ public:
     /// `monitor`: it came to the monitor address.
     void adopt(transport::descriptor socket, const std::string& name, bool monitor);
     /// `peer`: the other end of the connection, if it has an IP address.
-    void adopt(std::unique_ptr<connection> wire, const ip_address& peer = {}, bool monitor = false);
+    void adopt(std::unique_ptr<connection> wire, const ip_address& peer = {}, bool monitor = false,
+               counted_use use = {});
     void remove(http_connection* c);
     /// Writes the output of `c` at the end of the turn.
     void add_dirty(std::shared_ptr<http_connection> c) { dirty_.push_back(std::move(c)); }
@@ -52,8 +54,6 @@ public:
     void add_session(std::shared_ptr<legacy_session> s);
     std::shared_ptr<legacy_session> find_session(std::string_view id) const;
     void remove_session(std::string_view id);
-    /// Ends the session that has waited longest for its client to return after `initialize`. Returns false if there is none.
-    bool end_unused_session();
     // Keeps the worker alive. Each session holds it until its last handler has ended.
     void hold() noexcept { ++held_; }
     void let_go();

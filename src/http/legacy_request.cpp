@@ -88,6 +88,9 @@ void deliver(http_worker& home, const legacy_request& r) {
     bool new_work = r.what == legacy_request::kind::listen || r.id.present();
     if (home.stopping() && new_work) return refuse(r, shutting_down(), r.id);
     if (new_work && home.shared.budget.tight()) return refuse(r, low_memory(), r.id);
+    if (r.what != legacy_request::kind::end && !session->client_returns()) {  // chosen to end by another worker
+        return refuse(r, 404, {session_not_found, "session not found", {}}, r.id);
+    }
     if (r.principal) session->session().set_principal(r.principal);
     switch (r.what) {
         case legacy_request::kind::end:
@@ -119,10 +122,12 @@ void hand_over(http_worker& here, const legacy_request& r) {
     if (home == &here) return deliver(here, r);
     // Copies, because the request's views are invalid when the other loop handles it.
     struct kept {
-        std::string session_id, credential, last_event_id, body;
+        std::string session_id, credential, last_event_id;
+        std::shared_ptr<const budgeted_text> body;
     };
-    auto copy = std::make_shared<kept>(
-        kept{std::string(r.session_id), std::string(r.credential), std::string(r.last_event_id), std::string(r.body)});
+    auto copy = std::make_shared<kept>(kept{std::string(r.session_id), std::string(r.credential),
+                                            std::string(r.last_event_id), here.shared.keep(r.body)});
+    if (!copy->body) return refuse(r, low_memory(), r.id);
     bool posted =
         home->loop->post([home, keep = here.shared.shared_from_this(), copy, what = r.what,
                           old_transport = r.old_transport, id = r.id, principal = r.principal, answer = r.answer] {
@@ -133,7 +138,7 @@ void hand_over(http_worker& here, const legacy_request& r) {
             there.session_id = copy->session_id;
             there.credential = copy->credential;
             there.last_event_id = copy->last_event_id;
-            there.body = copy->body;
+            there.body = copy->body->get();
             there.principal = principal;
             there.answer = answer;
             try {
@@ -150,18 +155,32 @@ void hand_over(http_worker& here, const legacy_request& r) {
 
 namespace {
 
+/// Counts one more session of the client. Unused sessions of the same client end for it. Returns false if there are none.
+bool take_session(http_server_core& all, const client_pair& client, counted_pair& out) {
+    const std::size_t most = all.quotas.limits().sessions;
+    const client_usage* full = out.take(client, &client_usage::sessions, most);
+    if (!full) return true;
+    if (!all.unused.end_oldest(full)) return false;
+    // The session may end a little later, on its own worker. It is no longer in the list, so it makes room only once.
+    out.take(client, &client_usage::sessions, 0);
+    return true;
+}
+
 std::shared_ptr<legacy_session> make_session(http_worker& here, const legacy_request& r, const rpc::request_id& id,
                                              bool one_stream) {
     http_server_core& all = here.shared;
     std::shared_ptr<legacy_session> made;
+    counted_pair use;
     if (here.stopping()) {
         refuse(r, shutting_down(), id);
-    } else if (all.counters.sessions.load() >= all.options.limits.max_sessions && !here.end_unused_session()) {
+    } else if (!take_session(all, r.client, use)) {
+        refuse(r, too_many_sessions_of_client(), id);
+    } else if (all.counters.sessions.load() >= all.options.limits.max_sessions && !all.unused.end_oldest()) {
         refuse(r, too_many_sessions(), id);
     } else if (all.budget.tight()) {
         refuse(r, low_memory(), id);
     } else {
-        made = legacy_session::create(here, new_id(here.index), std::string(r.credential), one_stream);
+        made = legacy_session::create(here, new_id(here.index), std::string(r.credential), std::move(use), one_stream);
         if (!made) refuse(r, shutting_down(), id);
         else if (r.principal) made->session().set_principal(r.principal);
     }
@@ -176,6 +195,10 @@ void open_session(http_worker& here, const legacy_request& r) {
     if (made && made->session().peer().core().room() == 0) {  // F8
         refuse(r, too_many_requests(), m.id);
         return made->end("too many requests in flight");
+    }
+    if (made && made->client_room() == 0) {
+        refuse(r, too_many_requests_of_client(), m.id);
+        return made->end("too many requests of this client in flight");
     }
     if (made && made->open(m, r.answer)) here.add_session(std::move(made));  // H1: only after success
 }

@@ -2,6 +2,7 @@
 
 // Passes a request of a revision up to 2025-11-25 to its session, which may live on another loop.
 
+#include "http/client_quotas.hpp"
 #include "http/exchange.hpp"
 #include "rpc/request_id.hpp"
 
@@ -28,6 +29,7 @@ struct legacy_request {
     rpc::request_id id = {};              // of the message, unless it is a batch
     std::shared_ptr<const std::string> principal = {};
     std::shared_ptr<exchange> answer = {};
+    client_pair client = {};  // of a request that opens a session
 };
 
 /// Passes the request to the worker of its session; responds 404 if the session is unknown. `here` is the worker of the connection.

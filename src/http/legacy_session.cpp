@@ -36,14 +36,15 @@ void refuse(exchange& ex, const unavailable& why, const rpc::request_id& id) {
 
 }  // namespace
 
-legacy_session::legacy_session(http_worker& l, std::string id, std::string credential, bool one_stream)
+legacy_session::legacy_session(http_worker& l, std::string id, std::string credential, counted_pair use,
+                               bool one_stream)
     : worker_(l), id_(std::move(id)), credential_(std::move(credential)), one_stream_(one_stream),
       log_(l.shared.options.limits.max_events, l.shared.options.limits.max_event_bytes, l.shared.budget),
-      used_(l.coarse_now()) {}
+      used_(l.coarse_now()), use_(std::move(use)) {}
 
 std::shared_ptr<legacy_session> legacy_session::create(http_worker& l, std::string id, std::string credential,
-                                                       bool one_stream) {
-    auto made = std::make_shared<legacy_session>(l, std::move(id), std::move(credential), one_stream);
+                                                       counted_pair use, bool one_stream) {
+    auto made = std::make_shared<legacy_session>(l, std::move(id), std::move(credential), std::move(use), one_stream);
     // Held by the server's session until it has ended: it speaks through us.
     made->session_ = l.shared.server->attach(l.loop, [made](const connection_end&) {
         made->on_session_ended();
@@ -53,7 +54,21 @@ std::shared_ptr<legacy_session> legacy_session::create(http_worker& l, std::stri
     l.hold();
     ++l.shared.counters.sessions;
     made->session_->start(l.loop, *made, l.shared.server->core().options.limits);
+    const client_pair client = made->use_.of();
+    made->calls_.count_for(client);
+    made->unused_ = l.shared.unused.add(client, [weak = std::weak_ptr(made), on = l.loop] {
+        auto end = [weak] {
+            if (auto self = weak.lock()) self->end("too many sessions are open");
+        };
+        if (on->here()) end();
+        else on->post(end);
+    });
     return made;
+}
+
+bool legacy_session::client_returns() {
+    const auto place = std::exchange(unused_, 0);
+    return place == 0 || worker_.shared.unused.remove(place);
 }
 
 void legacy_session::touch() noexcept { used_ = worker_.coarse_now(); }
@@ -92,7 +107,6 @@ bool legacy_session::open(const rpc::message& message, std::shared_ptr<exchange>
 void legacy_session::post(std::span<const rpc::message> messages, bool batch, std::shared_ptr<exchange> ex) {
     auto self = shared_from_this();
     touch();
-    client_returned_ = true;
     auto session = session_;
     rpc::peer_core& core = session->peer().core();
     std::size_t requests = 0;
@@ -108,14 +122,19 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
     if (requests > 0 && core.closing()) {
         return refuse(*ex, shutting_down(), messages.front().id);
     }
-    const std::size_t most = worker_.shared.server->core().options.limits.max_in_flight;
-    if (requests > most) {  // larger than max_in_flight: can never be accepted
+    const std::size_t quota = worker_.shared.quotas.limits().calls;
+    const std::size_t connection = worker_.shared.server->core().options.limits.max_in_flight;
+    const std::size_t most = quota > 0 ? std::min(quota, connection) : connection;
+    if (requests > most) {  // it can never be accepted
         return ex->respond(400, json_type,
                            error_text(error_code::invalid_request,
                                       "a batch may contain at most " + std::to_string(most) + " requests"));
     }
     bool only_pings = messages.size() == 1 && messages[0].method == "ping";  // A12
-    if (requests > core.room() && !only_pings) {                             // F8
+    if (requests > client_room() && !only_pings) {
+        return refuse(*ex, too_many_requests_of_client(), messages.size() == 1 ? messages[0].id : rpc::request_id());
+    }
+    if (requests > core.room() && !only_pings) {  // F8
         return refuse(*ex, too_many_requests(), messages.size() == 1 ? messages[0].id : rpc::request_id());
     }
     stream_id on = no_stream;
@@ -138,7 +157,6 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
 
 void legacy_session::listen(std::string_view last_event, std::shared_ptr<exchange> ex) {
     touch();
-    client_returned_ = true;
     if (!last_event.empty()) {
         auto from = event_log::read_id(last_event);
         if (!from || !has_ids() || !log_.can_resume(*from) || !find(from->stream)) {  // H16
@@ -267,7 +285,7 @@ void legacy_session::open_stream(stream_id on, stream& s) {
     }
     s.at->send(events_);
     // Answers of a batch that were held back for a plain JSON response.
-    for (const std::string& each : std::exchange(s.answers, {})) say(on, s, each);
+    for (const auto& each : std::exchange(s.answers, {})) say(on, s, each->get());
 }
 
 void legacy_session::say(stream_id on, stream& s, std::string_view text) {
@@ -297,8 +315,12 @@ void legacy_session::answer(stream_id on, stream& s, std::string_view text) {
     if (s.at && !s.open && !s.batch && worker_.shared.options.answers == answer_form::events) open_stream(on, s);
     if (s.open) {
         say(on, s, text);
-    } else if (s.batch) {
-        s.answers.emplace_back(text);
+    } else if (s.batch && s.at) {
+        s.answers.push_back(worker_.shared.keep(text));
+        if (!s.answers.back()) {  // the memory budget is exceeded
+            s.answers.clear();
+            std::exchange(s.at, nullptr)->abort();
+        }
     } else if (auto to = std::exchange(s.at, nullptr)) {
         to->respond(200, json_type, text, opening_ && session_->initialized() ? session_header() : std::string());
     } else {
@@ -311,9 +333,9 @@ void legacy_session::request_done(stream_id on, stream& s) {
     if (--s.unanswered > 0) return;
     if (s.batch && s.at && !s.open) {
         std::string all = "[";
-        for (const std::string& each : s.answers) {
+        for (const auto& each : s.answers) {
             if (all.size() > 1) all += ',';
-            all += each;
+            all += each->get();
         }
         all += ']';
         std::exchange(s.at, nullptr)->respond(200, json_type, all);
@@ -380,7 +402,13 @@ std::size_t legacy_session::queued_bytes(stream_id on) const noexcept {
     return s && s->at ? s->at->waiting() : 0;
 }
 
-void legacy_session::flush(time_point) { worker_.flush_dirty(); }
+// The end of a turn of the peer: handlers may have started or ended.
+void legacy_session::flush(time_point) {
+    calls_.update(session_ ? session_->peer().core().running() : 0);
+    worker_.flush_dirty();
+}
+
+std::size_t legacy_session::client_room() const noexcept { return calls_.room(worker_.shared.quotas.limits().calls); }
 
 // ---- connection events ----
 
@@ -417,6 +445,7 @@ void legacy_session::end(const char* why) {
     auto self = shared_from_this();
     if (std::exchange(ending_, true)) return;
     worker_.remove_session(id_);
+    client_returns();  // it can no longer be chosen to end
     for (auto& [on, s] : streams_) {
         auto to = std::exchange(s.at, nullptr);
         if (!to) continue;
@@ -439,6 +468,8 @@ void legacy_session::on_session_ended() {
     session_.reset();
     end("the session has ended");
     --worker_.shared.counters.sessions;
+    use_.release();
+    calls_.update(0);
     worker_.let_go();
 }
 
@@ -453,7 +484,7 @@ bool legacy_session::check_idle(time_point now) {
     for (stream_id on : over) erase(on);
     std::erase_if(ended_, [this](stream_id on) { return !streams_.contains(on); });
     if (in_use) used_ = now;
-    return now - used_ >= (unused() ? std::min(bounds.unused_session, bounds.session_idle) : bounds.session_idle);
+    return now - used_ >= (unused_ != 0 ? std::min(bounds.unused_session, bounds.session_idle) : bounds.session_idle);
 }
 
 }  // namespace keel::http

@@ -4,6 +4,7 @@
 
 #include "http/event_log.hpp"
 #include "http/exchange.hpp"
+#include "http/unused_sessions.hpp"
 #include "protocol/revision.hpp"
 #include "rpc/message.hpp"
 #include "rpc/message_sink.hpp"
@@ -32,9 +33,10 @@ class legacy_session final : public rpc::message_sink,
                              public std::enable_shared_from_this<legacy_session> {
 public:
     /// `one_stream`: all messages go to one stream, which ends with the session (HTTP+SSE transport of 2024-11-05).
+    /// `use`: where the session is counted; its calls are counted for the same client.
     static std::shared_ptr<legacy_session> create(http_worker& l, std::string id, std::string credential,
-                                                  bool one_stream = false);
-    legacy_session(http_worker& l, std::string id, std::string credential, bool one_stream);
+                                                  counted_pair use, bool one_stream = false);
+    legacy_session(http_worker& l, std::string id, std::string credential, counted_pair use, bool one_stream);
     ~legacy_session() override = default;
 
     const std::string& id() const noexcept { return id_; }
@@ -56,9 +58,11 @@ public:
     void end(const char* why);
     /// Graceful shutdown: running calls may take `drain`, then all are answered.
     void stop(duration drain);
-    /// The client has sent nothing since `initialize`.
-    bool unused() const noexcept { return !client_returned_; }
-    time_point last_used() const noexcept { return used_; }
+    /// Call it before any other function for a message of the client. Returns false if the session has been chosen to end because its
+    /// client had not returned since `initialize`.
+    bool client_returns();
+    /// How many more calls the quota of the client allows.
+    std::size_t client_room() const noexcept;
     /// The bytes of its stored events, and a way to free some of them.
     std::size_t stored_bytes() const noexcept { return log_.bytes(); }
     void evict_oldest_event() { log_.evict_oldest(); }
@@ -76,10 +80,10 @@ private:
         bool has_id = false;           // the client has an event id and can resume
         bool json_only = false;
         bool batch = false;
-        rpc::request_id id;                // of the request, unless it is a batch
-        std::size_t unanswered = 0;        // number of requests
-        std::uint64_t replayed = 0;        // a resumed stream: the last stored event that was sent; 0: none is missing
-        std::vector<std::string> answers;  // of a batch with a JSON response
+        rpc::request_id id;          // of the request, unless it is a batch
+        std::size_t unanswered = 0;  // number of requests
+        std::uint64_t replayed = 0;  // a resumed stream: the last stored event that was sent; 0: none is missing
+        std::vector<std::shared_ptr<const budgeted_text>> answers;  // of a batch with a JSON response
         time_point ended = time_point::max();
     };
 
@@ -133,7 +137,9 @@ private:
     std::string events_;
     rpc::stream_id next_stream_ = 1;
     time_point used_;
-    bool client_returned_ = false;  // after `initialize`
+    counted_pair use_;
+    counted_calls calls_;
+    unused_sessions::place unused_ = 0;  // 0: the client has sent something since `initialize`
     bool opening_ = false;
     bool ending_ = false;
 };

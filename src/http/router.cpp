@@ -116,6 +116,9 @@ void give_to(http_connection& c, stateless_handler& handler, const rpc::message&
     if (handler.session().peer().core().room() == 0 && m.method != "ping") {  // F8
         return refuse(c, too_many_requests(), m.id);
     }
+    if (handler.client_room() == 0 && m.method != "ping") {
+        return refuse(c, too_many_requests_of_client(), m.id);
+    }
     if (all.budget.tight()) return refuse(c, low_memory(), m.id);
     answer_form form = all.options.answers;
     if (m.method == "subscriptions/listen") {  // the response is always a stream
@@ -169,6 +172,10 @@ bool legacy_revision(http_connection& c, const request& r, const rpc::request_id
     std::string_view header = r.get(known::mcp_protocol_version);
     out = protocol::revision::r2025_03_26;
     if (!header.data()) return true;
+    if (r.count(known::mcp_protocol_version) > 1) {
+        refuse(c, 400, error_code::invalid_request, "duplicate MCP-Protocol-Version header", id);
+        return false;
+    }
     if (auto found = protocol::find_legacy_revision(header)) {
         out = *found;
         return true;
@@ -207,6 +214,7 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
     out.parsed = &body;
     if (m && m->kind == rpc::message_kind::request) out.id = id;
     if (named) return hand_over(c.worker(), out);
+    out.client = c.counted_client();
     open_session(c.worker(), out);
 }
 
@@ -297,7 +305,10 @@ std::string_view query_value(std::string_view query, std::string_view name) {
 }
 
 void old_stream(http_connection& c, const request& r, const identity& who) {
-    if (room_for_stream(c)) open_old_session(c.worker(), legacy(c, r, who));
+    if (!room_for_stream(c)) return;
+    legacy_request out = legacy(c, r, who);
+    out.client = c.counted_client();
+    open_old_session(c.worker(), out);
 }
 
 void old_message(http_connection& c, const request& r, const identity& who) {

@@ -38,6 +38,7 @@ std::shared_ptr<stateless_handler> stateless_handler::create(http_connection& c)
     // The server_session owns this object until it has ended: it writes through it.
     handler->session_ = worker.shared.server->attach(worker.loop, [handler, &worker](const connection_end&) {
         handler->session_.reset();
+        handler->calls_.update(0);
         detail::release_later(*worker.loop, handler);  // the peer uses this object until the end of the turn
         if (handler->connection_) handler->connection_->retire();  // the server is stopping
         worker.remove_orphan(handler);
@@ -46,11 +47,13 @@ std::shared_ptr<stateless_handler> stateless_handler::create(http_connection& c)
     if (!handler->session_) return nullptr;
     worker.hold();
     handler->session_->start(worker.loop, *handler, worker.shared.server->core().options.limits);
+    handler->calls_.count_for(c.counted_client());
     return handler;
 }
 
 void stateless_handler::receive_request(const rpc::message& message, answer_form form) {
     form_ = form;
+    listening_ = message.method == "subscriptions/listen";
     ++stream_;
     auto self = shared_from_this();
     connection_->expect_answer(self);
@@ -136,7 +139,14 @@ void stateless_handler::on_unanswered(rpc::stream_id on, const rpc::request_id&)
     if (connection_ && connection_->answering() && on == stream_) connection_->close();
 }
 
+std::size_t stateless_handler::client_room() const noexcept {
+    return calls_.room(worker_.shared.quotas.limits().calls);
+}
+
+// The end of a turn of the peer: handlers may have started or ended.
 void stateless_handler::flush(time_point) {
+    const std::size_t running = session_ ? session_->peer().core().running() : 0;
+    calls_.update(running - (listening_ && running > 0 ? 1 : 0));
     if (connection_) connection_->worker().flush_dirty();
 }
 

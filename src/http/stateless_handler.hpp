@@ -4,6 +4,7 @@
 // http_options::stateless is set.
 
 #include "http/answer_watcher.hpp"
+#include "http/client_quotas.hpp"
 #include "rpc/message_sink.hpp"
 #include "server/server_session.hpp"
 
@@ -36,6 +37,8 @@ public:
     void receive_notification(const rpc::message& message);
     server_side::server_session& session() noexcept { return *session_; }
     bool ended() const noexcept { return !session_; }
+    /// How many more calls the quota of the client allows.
+    std::size_t client_room() const noexcept;
     void connection_closed();
 
     // answer_watcher
@@ -64,6 +67,8 @@ private:
     std::string discarded_;           // takes messages that are not sent
     std::string* writing_ = nullptr;  // between begin and end
     rpc::stream_id stream_ = 0;       // of the current request; each request has its own
+    counted_calls calls_;
+    bool listening_ = false;  // the current request is subscriptions/listen, which only waits
     http_options::answer_form form_ = http_options::answer_form::as_needed;
 };
 

@@ -159,6 +159,15 @@ string read_into(command_line& line, const string& text, Store store) {
     return {};
 }
 
+/// Stores a quota with `store(line, n)`.
+template <class Store>
+string read_quota(command_line& line, const string& text, Store store) {
+    auto n = read_number(text, 0, 1'000'000'000);
+    if (!n) return ": invalid number: " + text + " (0: no quota)";
+    store(line, static_cast<std::size_t>(*n));
+    return {};
+}
+
 /// A setter for values that are always valid, or for options without a value.
 #define KEEL_STORE(statement)                              \
     [](command_line& line, const string& text) -> string { \
@@ -183,6 +192,10 @@ string read_into(command_line& line, const string& text, Store store) {
 #define KEEL_STORE_DURATION(member)                                                      \
     [](command_line& line, const string& text) -> string {                               \
         return read_into(line, text, [](command_line& l, duration d) { l.member = d; }); \
+    }
+#define KEEL_STORE_QUOTA(member)                                                             \
+    [](command_line& line, const string& text) -> string {                                   \
+        return read_quota(line, text, [](command_line& l, std::size_t n) { l.member = n; }); \
     }
 
 // ---- the table, in the order of --help ----
@@ -212,6 +225,19 @@ constexpr auto table = std::to_array<option>({
      "permissions of the file of --http unix:PATH (default: 600; 660 for a proxy in the same group)", set_socket_mode},
     {"--allow-origin", "URL", "an origin", "KEEL_ALLOW_ORIGIN", http,
      "allow web pages of this origin to use the server (CORS); may be repeated", set_allowed_origin, true},
+    {"--trusted-proxy", "NETWORK", "an address or network", "KEEL_TRUSTED_PROXY", http,
+     "believe X-Forwarded-For and Forwarded headers of this proxy: an address, a network (10.0.0.0/8), or unix; may be "
+     "repeated",
+     KEEL_STORE(line.http.trusted_proxies.push_back(text)), true},
+    {"--max-connections-per-client", "N", "a number", "KEEL_MAX_CONNECTIONS_PER_CLIENT", http,
+     "open connections of one address or principal (default: 2048; 0: no quota)",
+     KEEL_STORE_QUOTA(http.limits.max_connections_per_client)},
+    {"--max-sessions-per-client", "N", "a number", "KEEL_MAX_SESSIONS_PER_CLIENT", http,
+     "open sessions of one address or principal (default: 1000; 0: no quota)",
+     KEEL_STORE_QUOTA(http.limits.max_sessions_per_client)},
+    {"--max-in-flight-per-client", "N", "a number", "KEEL_MAX_IN_FLIGHT_PER_CLIENT", http,
+     "running calls of one address or principal (default: 1024; 0: no quota)",
+     KEEL_STORE_QUOTA(http.limits.max_in_flight_per_client)},
     {"--tls-cert", "FILE", "a file", "KEEL_TLS_CERT", http,
      "serve HTTPS with this certificate (PEM); read again when the file changes", set_certificate},
     {"--tls-key", "FILE", "a file", "KEEL_TLS_KEY", http, "the private key of the certificate (PEM)", set_key},
@@ -276,6 +302,7 @@ constexpr auto table = std::to_array<option>({
 #undef KEEL_STORE
 #undef KEEL_STORE_COUNT
 #undef KEEL_STORE_SIZE
+#undef KEEL_STORE_QUOTA
 #undef KEEL_STORE_DURATION
 
 /// The number of insertions, deletions and replacements of letters that turn one word into the other.

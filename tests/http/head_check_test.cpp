@@ -1,5 +1,6 @@
 // Requests that are refused by their head, before their body arrives.
 
+#include "http/http_connection.hpp"
 #include "http/web.hpp"
 #include "support/proof.hpp"
 
@@ -79,7 +80,8 @@ TEST_CASE("the body of a request that was refused by its head is discarded") {
         c.feed(std::string(10'000, ' '));
         w.run();
     }
-    CHECK(c.wire->output().find("HTTP/1.1", 1) == std::string::npos);  // one response
+    CHECK(c.wire->output().find("HTTP/1.1", 1) == std::string::npos);    // one response
+    CHECK(w.core->budget.used() == http::http_connection::base_memory);  // nothing of the body was kept
     w.advance(1s + w.tick());
     CHECK(c.wire->closed());
 }
@@ -169,6 +171,10 @@ TEST_CASE("repeated headers that have one value are refused, and several Accept 
         CHECK(c.status() == 400);
         CHECK(c.said().find("duplicate") != std::string::npos);
     }
+    web_client& versions = w.connect(s);
+    versions.send(http_post(call_line("2", "echo"), s.headers() + "MCP-Protocol-Version: " + s.version + "\r\n"));
+    CHECK(versions.status() == 400);
+    CHECK(versions.said() == "error -32600 duplicate MCP-Protocol-Version header");
     web_client& c = w.connect(s);
     const std::string body = call_line("1", "echo", R"({"at":"here"})", "");
     c.send("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAccept: application/json\r\nAccept: text/event-stream\r\n" +

@@ -201,3 +201,36 @@ TEST_CASE("C11: the connection of a client that never reads its answer is closed
         CHECK(c.wire->bytes_taken() == 5);
     }
 }
+
+TEST_CASE("J4: a body may take longer than body_time if it arrives at the minimum rate, and not if it is slower") {
+    web w;
+    http_session s = w.open_session();
+    const std::string request = s.call("1", "echo", R"({"at":"x"})" + std::string(100'000, ' '));
+    const std::size_t body = request.find("\r\n\r\n") + 4;
+    // 100 KB: 50 seconds at twice the rate, 200 seconds at half of it.
+    for (std::size_t rate : {2048u, 512u}) {
+        CAPTURE(rate);
+        web_client& c = w.connect(s);
+        c.expect(request);
+        c.wire->feed(request.substr(0, body));
+        for (std::size_t at = body; at < request.size() && !c.wire->closed(); at += rate) {
+            c.wire->feed(request.substr(at, rate));
+            w.advance(1s);
+        }
+        CHECK(c.status() == (rate > 1024 ? 200 : 408));
+    }
+}
+
+TEST_CASE("C11: a reader that is slower than the minimum rate is disconnected although it always reads something") {
+    web w;
+    web_client& c = w.connect();
+    c.wire->stall();
+    c.send(modern_call("1", "big", R"({"n":400000})"));
+    int seconds = 0;
+    for (; seconds < 100 && !c.wire->closed(); ++seconds) {
+        c.wire->accept(100);
+        w.advance(1s);
+    }
+    CHECK(c.wire->closed());
+    CHECK(seconds <= 40);  // write_stall, and the time that its bytes have earned
+}

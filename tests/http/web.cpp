@@ -214,7 +214,11 @@ web_client& web::connect(std::shared_ptr<web_talk> talk, std::string_view from) 
     auto wire = std::make_shared<script>(loop);
     clients.push_back(std::make_unique<web_client>(loop, wire, std::move(talk)));
     const http::ip_address peer = http::ip_address::parse(from).value_or(http::ip_address());
-    on_loop([this, wire, peer] { core->worker_of(0).adopt(wire->open(), peer); });
+    on_loop([this, wire, peer] {
+        http::counted_use use;
+        if (!core->proxies.contains(peer)) use.take(core->quotas.of(peer), &http::client_usage::connections, 0);
+        core->worker_of(0).adopt(wire->open(), peer, false, std::move(use));
+    });
     return *clients.back();
 }
 
@@ -231,6 +235,14 @@ http_session web::open_session(std::string_view version, std::string_view capabi
     c.send(s.post(notification_line("notifications/initialized")));
     CHECK(c.status() == 202);
     c.eof();
+    return s;
+}
+
+http_session web::session_of(web_client& c, std::string_view version) {
+    http_session s{c.last().header("mcp-session-id"), std::string(version)};
+    REQUIRE(!s.id.empty());
+    talks_[s.id] = c.talk;
+    sessions_.push_back(s);
     return s;
 }
 

@@ -149,6 +149,8 @@ public:
     /// Opens a session, on a connection that is closed again.
     http_session open_session(std::string_view version = "2025-11-25",
                               std::string_view capabilities = R"({"roots":{}})");
+    /// The session that the last response of `c` has opened.
+    http_session session_of(web_client& c, std::string_view version = "2025-11-25");
     /// A connection for messages of that session.
     web_client& connect(const http_session& s) { return connect(talks_.at(s.id)); }
     /// Sends a request on a new connection; returns the status.
