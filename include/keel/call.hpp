@@ -8,12 +8,15 @@
 #include <keel/loop.hpp>
 #include <keel/task.hpp>
 
+#include <array>
 #include <chrono>
+#include <concepts>
 #include <functional>
 #include <map>
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -101,6 +104,19 @@ struct KEEL_API round_answers {
     round_answers() = default;
     bool empty() const noexcept { return answers.empty() && !state; }
 };
+
+/// The arguments of a prompt, or those already chosen for a completion, names and values in turn:
+/// `co_await client.get_prompt("greet", keel::text_arguments("name", "Ann"))`. (g++ 12 does not compile `{{"name", "Ann"}}` in a
+/// co_await.)
+template <std::convertible_to<std::string_view>... Texts>
+std::map<std::string, std::string> text_arguments(const Texts&... names_and_values) {
+    static_assert(sizeof...(Texts) % 2 == 0,
+                  "keel: text_arguments takes names and values in turn: (\"name\", \"Ann\")");
+    std::map<std::string, std::string> all;
+    const std::array<std::string_view, sizeof...(Texts)> texts = {std::string_view(names_and_values)...};
+    for (std::size_t i = 0; i + 1 < texts.size(); i += 2) all.insert_or_assign(std::string(texts[i]), texts[i + 1]);
+    return all;
+}
 
 namespace detail {
 

@@ -84,3 +84,19 @@ json::value schema_of() {
 }
 
 }  // namespace keel
+
+// At the end of the file and only for g++ 12, which destroys a temporary struct twice if the call is part of a co_await.
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 13
+namespace keel::inline KEEL_ABI {
+
+template <class T>
+    requires(!std::is_lvalue_reference_v<T> && std::is_aggregate_v<T> && !std::is_trivially_destructible_v<T>)
+json::value encode(T&&) {
+    static_assert(
+        std::is_lvalue_reference_v<T>,
+        "keel: g++ 12 destroys a temporary struct twice in a co_await: give the value to encode a name first");
+    return {};
+}
+
+}  // namespace keel
+#endif

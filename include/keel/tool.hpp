@@ -9,8 +9,10 @@
 #include <keel/handler.hpp>
 #include <keel/types.hpp>
 
+#include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace keel::inline KEEL_ABI {
 
@@ -54,6 +56,8 @@ struct KEEL_API tool_entry {
     // Typed tools need no validation if decoding checks everything, or if the type of the result ensures its schema.
     bool check_input = true;
     bool check_output = true;
+    /// The errors of decoding, which may find more than the schema: in types with their own conversion, for example. Null: none.
+    std::vector<decode_error> (*decode_errors)(const json::value& arguments) = nullptr;
 };
 
 KEEL_API void write_text(reply& out, std::string_view text);
@@ -119,6 +123,12 @@ KEEL_API json::value output_schema_of(const type_table&);
 /// Whether the type of a result does not ensure everything that its schema requires: it has a `pattern`.
 KEEL_API bool needs_output_check(const json::value& schema);
 
+template <class Args>
+std::vector<decode_error> argument_errors(const json::value& arguments) {
+    Args in{};
+    return all_decode_errors(type_for<Args>, arguments, std::addressof(in), "arguments");
+}
+
 template <class F>
 tool_entry make_tool(std::string name, std::string description, F f, tool_options options) {
     static_assert(!std::is_member_function_pointer_v<F>,
@@ -137,22 +147,23 @@ tool_entry make_tool(std::string name, std::string description, F f, tool_option
         bool quick = options.quick;
         entry.about = {std::move(name), std::move(description), {}, {}, std::move(options)};
         entry.check_input = false;
-        if constexpr (s::takes_arguments) {
-            static_assert(
-                described<typename s::arguments> || std::is_same_v<typename s::arguments, json::value>,
-                "keel: the arguments of a tool must be one struct with KEEL_DESCRIBE(type, members...) in its "
-                "namespace");
-            if constexpr (described<typename s::arguments>) {
-                entry.about.input_schema = keel::schema_of<typename s::arguments>();
-                entry.check_input = !decoding_checks_all(type_for<typename s::arguments>);
-            }
+        constexpr bool valid_arguments = !s::takes_arguments || described<typename s::arguments> ||
+                                         std::is_same_v<typename s::arguments, json::value>;
+        static_assert(
+            valid_arguments,
+            "keel: the arguments of a tool must be one struct with KEEL_DESCRIBE(type, members...) in its namespace");
+        if constexpr (s::takes_arguments && described<typename s::arguments>) {
+            entry.about.input_schema = keel::schema_of<typename s::arguments>();
+            entry.check_input = !decoding_checks_all(type_for<typename s::arguments>);
+            entry.decode_errors = &argument_errors<typename s::arguments>;
         }
         if (entry.about.input_schema.is_null()) entry.about.input_schema = empty_object_schema();
         if constexpr (is_structured_result<result>() && !std::is_same_v<result, json::value>) {
             entry.about.output_schema = output_schema_of(type_for<result>);
         }
         entry.check_output = needs_output_check(entry.about.output_schema);
-        if constexpr (is_tool_value<result>) entry.handler = make_handler<tool_traits>(std::move(f), quick);
+        if constexpr (is_tool_value<result> && valid_arguments)
+            entry.handler = make_handler<tool_traits>(std::move(f), quick);
     }
     return entry;
 }

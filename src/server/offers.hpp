@@ -30,6 +30,7 @@ struct tool {
     // Typed input and output need no schema check: decoding has validated the input, and the output's type is its schema.
     bool check_input;
     bool check_output;
+    std::vector<decode_error> (*decode_errors)(const json::value& arguments);  // null: an untyped tool
     schema input;
     schema output;
     std::vector<protocol::mirrored_parameter> mirrored;  // arguments that HTTP clients repeat in headers

@@ -54,7 +54,7 @@ keel::tool as_told(const tool_description& about) {
 
 tool::tool(detail::tool_entry entry)
     : about(std::move(entry.about)), handler(std::move(entry.handler)), check_input(entry.check_input),
-      check_output(entry.check_output) {
+      check_output(entry.check_output), decode_errors(entry.decode_errors) {
     check_name(about);
     if (about.options.run_on) {
         if (about.options.quick) refuse(about, "run_on", "cannot be combined with quick");
@@ -77,7 +77,8 @@ tool::tool(detail::tool_entry entry)
     std::string text;
     if (!json::write(text, about.description)) refuse(about, "description", "must be UTF-8");
     if (!json::write(text, about.options.title)) refuse(about, "title", "must be UTF-8");
-    if (!json::write(text, encode(as_told(about)))) refuse(about, "description", "is not valid JSON");
+    const keel::tool told = as_told(about);
+    if (!json::write(text, encode(told))) refuse(about, "description", "is not valid JSON");
 }
 
 json::value tool::describe(protocol::revision r) const {
@@ -132,6 +133,32 @@ void write_tool_result(std::string& out, const detail::reply& r, protocol::revis
     end_result(out, rev, server, r.meta);
 }
 
+namespace {
+
+/// True if one path is the other one, or leads to it.
+bool overlap(std::string_view a, std::string_view b) {
+    if (a.size() > b.size()) std::swap(a, b);
+    return b.starts_with(a) && (a.size() == b.size() || b[a.size()] == '.' || b[a.size()] == '[');
+}
+
+/// All errors of invalid arguments: those of the schema, and those that only decoding finds (durations, codecs, …).
+std::vector<decode_error> argument_errors(const tool& t, const json::value& arguments) {
+    constexpr std::size_t most = 20;
+    std::vector<decode_error> all = t.input.all_errors(arguments, "arguments");
+    if (!t.decode_errors) return all;
+    const std::size_t of_schema = all.size();
+    for (decode_error& found : t.decode_errors(arguments)) {
+        if (all.size() >= most) break;
+        auto same = [&](const decode_error& known) { return overlap(known.path, found.path); };
+        if (std::none_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(of_schema), same)) {
+            all.push_back(std::move(found));
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
 invocation find_tool(const incoming& in, const table<tool>& tools) {
     auto name = in.params["name"].if_string();
     if (!name) throw error(error_code::invalid_params, "name: expected string");
@@ -142,9 +169,7 @@ invocation find_tool(const incoming& in, const table<tool>& tools) {
     const std::shared_ptr<const tool>* found = tools.find(*name);
     if (!found) throw error(error_code::invalid_params, "unknown tool: " + rpc::printable(*name));
     const tool& t = **found;
-    if (t.check_input && !t.input.accepts(*arguments)) {
-        detail::throw_bad_arguments(t.input.all_errors(*arguments, "arguments"));
-    }
+    if (t.check_input && !t.input.accepts(*arguments)) detail::throw_bad_arguments(argument_errors(t, *arguments));
     invocation call;
     call.offer = *found;  // keeps it alive if it is removed during the call
     call.handler = &t.handler;

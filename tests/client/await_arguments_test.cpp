@@ -47,3 +47,11 @@ TEST_CASE("arguments with a name, and temporaries that g++ 12 compiles correctly
 #endif
     CHECK(by_reference() == by_copy());
 }
+
+TEST_CASE("text_arguments takes names and values in turn, of any kind of text") {
+    const std::string name = "name";
+    const std::string_view value = "Ann";
+    CHECK(keel::text_arguments().empty());
+    CHECK(keel::text_arguments(name, value, "a", "1", "a", "2") ==
+          std::map<std::string, std::string>{{"name", "Ann"}, {"a", "2"}});
+}

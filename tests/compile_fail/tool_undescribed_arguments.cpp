@@ -1,4 +1,5 @@
 // expect: keel: the arguments of a tool must be one struct with KEEL_DESCRIBE(type, members...)
+// at most 1 errors, 20 lines
 #include <keel/server.hpp>
 
 struct args {

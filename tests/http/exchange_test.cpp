@@ -75,3 +75,12 @@ TEST_CASE("H6: a session on another loop than the connection is told on its own 
     other->inner.run();
     CHECK(user->told == lines{"drained 1", "quiet 1", "gone 1"});
 }
+
+TEST_CASE("J1: after the end of its response an exchange has no waiting bytes") {
+    web w;
+    exchange_of e(w);
+    e.it->end_stream();
+    CHECK(e.it->waiting() == 0);
+    e.events.on_drained();
+    CHECK(e.it->waiting() == 0);
+}

@@ -245,3 +245,15 @@ TEST_CASE("B19: a cancel affects requests of its own session only") {
     // A request with that id is not affected by the earlier cancel.
     CHECK(w.ask(s, s.call("6", "echo")) == 200);
 }
+
+TEST_CASE("only the response to initialize has the header Mcp-Session-Id") {
+    web w;
+    http_session s = w.open_session();
+    web_client& c = w.connect(s);
+    c.send(s.call("1", "echo"));
+    CHECK(c.status() == 200);
+    CHECK(c.last().header("mcp-session-id").empty());
+    c.send(s.call("2", "steps", R"({"n":1})", "7"));  // a stream
+    CHECK(c.last().stream);
+    CHECK(c.last().header("mcp-session-id").empty());
+}

@@ -206,3 +206,18 @@ TEST_CASE("a preflight response lists the allowed headers") {
     check.append_preflight(out, "https://b.com", "content-type");
     CHECK(out == "Vary: Origin\r\n");
 }
+
+TEST_CASE("HTTP-02 all letters and digits are valid in a host name") {
+    const std::string name = "abcdefghijklmnopqrstuvwxyz-0123456789.example";
+    origin_rules rules;
+    rules.hosts = {name};
+    const origin_check check(rules);
+    CHECK(ask(check, name) == 0);
+    CHECK(ask(check, "ABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789.EXAMPLE") == 0);
+    for (const char* host : {"a/b", "a:b", "a`b", "a{b", "a@b"}) {  // the neighbors of letters and digits in ASCII
+        CAPTURE(host);
+        CHECK(ask(check, host) == 421);
+        rules.hosts = {host};
+        CHECK_THROWS_AS(origin_check{rules}, std::invalid_argument);
+    }
+}

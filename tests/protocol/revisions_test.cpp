@@ -430,10 +430,12 @@ TEST_CASE("a member is sent from the revision on that added it") {
     CHECK(tool_for(revision::r2025_06_18).contains("_meta"));
     CHECK_FALSE(tool_for(revision::r2025_06_18).contains("icons"));
     CHECK(tool_for(revision::r2025_11_25).contains("icons"));
-    CHECK(tool_for(revision::r2026_07_28) == encode(full_tool()));
+    const tool complete = full_tool();
+    CHECK(tool_for(revision::r2026_07_28) == encode(complete));
     CHECK(encode_for(revision::r2025_06_18, full_implementation()) ==
           json::parse(R"({"name":"n","version":"1","title":"t"})"));
-    CHECK(encode_for(revision::r2025_11_25, full_implementation()) == encode(full_implementation()));
+    const implementation about = full_implementation();
+    CHECK(encode_for(revision::r2025_11_25, about) == encode(about));
     CHECK_FALSE(encode_for(revision::r2025_03_26, full_resource())["annotations"].contains("lastModified"));
     CHECK(encode_for(revision::r2025_06_18, full_resource())["annotations"].contains("lastModified"));
 }

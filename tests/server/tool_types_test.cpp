@@ -43,6 +43,15 @@ struct mail_args {
 };
 KEEL_DESCRIBE(mail_args, (to, keel::format("email")))
 
+// The schema of milliseconds is "string": only decoding finds an invalid duration.
+struct reminder {
+    std::string to;
+    std::chrono::milliseconds in{};
+    std::vector<leg> legs;
+    std::chrono::milliseconds every{};
+};
+KEEL_DESCRIBE(reminder, (to, keel::format("email")), in, legs, every)
+
 struct plain_args {
     int a = 0;
     int b = 0;
@@ -219,6 +228,20 @@ TEST_CASE("TOOL-13: all invalid arguments of a typed tool are reported at once")
     const json::value error = old.call(1, "plain", "{}")["error"];
     CHECK(error["code"] == -32602);
     CHECK(error["message"] == "arguments.a: required\narguments.b: required");
+}
+
+TEST_CASE("TOOL-13: errors that only decoding finds are reported together with those of the schema") {
+    tool_server f;
+    f.server.add_tool("remind", "", [](reminder) { return "ok"; });
+    line_client c(f.path);
+    c.open_session();
+    CHECK(text_of(c.call(1, "remind", R"({"to":"at home","in":"soon","legs":[{"to":1,"km":2}],"every":1})")) ==
+          "arguments.to: expected the format email, found \"at home\"\n"
+          "arguments.legs[0].to: expected string, found integer\n"
+          "arguments.every: expected string, found integer\n"
+          "arguments.in: expected a duration like \"PT1H30M\" (ISO 8601, without years and months), found \"soon\"");
+    CHECK(text_of(c.call(2, "remind", R"({"to":"a@b.no","in":"soon","legs":[],"every":"PT1S"})"))
+              .starts_with("arguments.in: "));
 }
 
 TEST_CASE("TOOL-13: the message about invalid arguments is limited") {

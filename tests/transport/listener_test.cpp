@@ -350,3 +350,22 @@ TEST_CASE("a TCP client acknowledges incomplete input at once; other connections
     client->close();
     client->expect_more_input();
 }
+
+TEST_CASE("D7: a connection attempt that is cancelled during the lookup of the host name ends at once") {
+    on_epoll on;
+    std::optional<bool> was_cancelled;
+    detail::activity line(on.loop());
+    detail::start(line, connect_tcp(on.loop(), tcp_address{"localhost", 1}),
+                  [&](detail::outcome<std::unique_ptr<connection>> how) {
+                      try {
+                          std::rethrow_exception(std::get<0>(how));
+                      } catch (const cancelled&) {
+                          was_cancelled = true;
+                      } catch (...) {  // any other error is wrong
+                          was_cancelled = false;
+                      }
+                  });
+    CHECK_FALSE(was_cancelled.has_value());
+    line.stop();  // the result of the lookup can arrive only when the loop runs
+    CHECK(was_cancelled == true);
+}
