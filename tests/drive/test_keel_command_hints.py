@@ -20,7 +20,7 @@ class Suggestions(CommandTest):
                 (("tools", "ehco", "--json", *demo()), 3, "unknown tool: ehco; did you mean echo?"),
                 (("call", "ehco", "text=x", *demo()), 3, "; did you mean echo?"),
                 (("call", "ehco", *demo()), 3, "; did you mean echo?"),
-                (("call", "echo", "txet=x", *demo()), 2, "unknown argument txet; did you mean text?"),
+                (("call", "echo", "txet=x", *demo()), 2, "unknown argument txet; known arguments: text; did you mean text?"),
         ):
             with self.subTest(words=words):
                 done = self.ends(keel(*words), status)
