@@ -75,6 +75,22 @@ TEST_CASE("asking a legacy client without the capability fails the call, not the
     }
 }
 
+TEST_CASE("a client of a revision without elicitation is not asked, whatever it declares (ELI-01)") {
+    for (const char* version : {"2024-11-05", "2025-03-26"}) {
+        CAPTURE(version);
+        server_under_test s;
+        s.tool("form", [](context& ctx) -> task<std::string> {
+            auto g = co_await ctx.elicit<guest>("g", "Who?");
+            co_return g->name;
+        });
+        s.start();
+        s.send(server_under_test::initialize_line("\"init\"", version, R"({"elicitation":{}})"));
+        s.send(notification_line("notifications/initialized"));
+        s.call("1", "form");
+        CHECK(s.answer("1") == "error -32600 the client does not support elicitation forms");
+    }
+}
+
 TEST_CASE("asking in a method that does not support it fails with an error (MRTR-02)") {
     server_under_test s;
     server_side::method_offer offer;
