@@ -5,6 +5,7 @@
 #include <keel/version.hpp>
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ public:
     class listener {
     public:
         virtual void on_input(std::string_view bytes) = 0;
+        /// Asked before a read: where to put the bytes, if the listener has room for the rest of a large message; otherwise empty.
+        /// A connection need not ask. If it reads into this room, it passes a view of its start to on_input.
+        virtual std::span<char> input_room() { return {}; }
         /// The peer has closed its output. Nothing is read afterwards; writing may still work.
         virtual void on_input_end() = 0;
         /// Reading or writing failed, or the peer closed the connection. Neither direction works any more.

@@ -18,6 +18,16 @@
 
 namespace keel::inline KEEL_ABI::detail {
 
+/// The owner of the input of a handler. The input of a tool is no longer needed when the tool has returned; a large one is freed before
+/// its result is written.
+class KEEL_API input_owner {
+public:
+    virtual void release_input() = 0;
+
+protected:
+    ~input_owner() = default;
+};
+
 /// A result as JSON text. The contents of the members depend on the kind of handler.
 struct KEEL_API reply {
     std::string content;     // tools: an array of blocks; resources: of contents; prompts: of messages
@@ -25,7 +35,8 @@ struct KEEL_API reply {
     std::string extra;       // further members of the result, each with a comma before it
     std::string meta;        // `_meta`, an object; empty: none
     bool is_error = false;
-    bool only_text = true;  // contains only text blocks, which every revision supports
+    bool only_text = true;         // contains only text blocks, which every revision supports
+    input_owner* input = nullptr;  // null: the input cannot be released
 };
 
 /// Invalid arguments. The message contains each error with its path, one per line.
@@ -174,6 +185,7 @@ task<reply> run_task(F& f, context ctx, json::value input) {
     reply out;
     if constexpr (S::takes_arguments) {
         auto in = Traits::template read<typename S::arguments>(input);
+        if constexpr (Traits::writes_without_input) input = json::value();  // it may be large
         if constexpr (std::is_void_v<R>) {
             if constexpr (S::takes_context) co_await f(ctx, std::move(in));
             else co_await f(std::move(in));
@@ -200,8 +212,8 @@ task<reply> run_task(F& f, context ctx, json::value input) {
 }
 
 /// Traits: `template <class Args> static Args read(const json::value& input)`,
-/// `template <class R> static void write(reply&, const R&, const json::value& input)`, and `static void write_nothing(reply&)` if a
-/// handler may return void.
+/// `template <class R> static void write(reply&, const R&, const json::value& input)`, `static constexpr bool writes_without_input` (the
+/// last parameter is not used), and `static void write_nothing(reply&)` if a handler may return void.
 template <class Traits, class F>
 handler make_handler(F f, bool quick) {
     if constexpr (!std::is_copy_constructible_v<F>) {
@@ -224,7 +236,11 @@ handler make_handler(F f, bool quick) {
             };
         } else {
             made.plain = [f = std::move(f)](context* ctx, const json::value& input, reply& out) mutable {
-                Traits::template write<result>(out, invoke_plain<Traits, s>(f, ctx, input), input);
+                decltype(auto) r = invoke_plain<Traits, s>(f, ctx, input);
+                if constexpr (Traits::writes_without_input) {
+                    if (out.input) out.input->release_input();
+                }
+                Traits::template write<result>(out, r, input);
             };
         }
         return made;

@@ -423,12 +423,16 @@ public:
     /// too large for a double are errors. Of members with the same name the last wins, at the position of the first. Integers
     /// beyond 64 bits become doubles; -0 is a real. Throws only std::bad_alloc.
     const value* read(std::string_view text, const parse_options& = {});
+    /// The same for a text that may be overwritten: strings with escapes are decoded where they are, without further memory.
+    const value* read_in_place(char* text, std::size_t size, const parse_options& = {});
     const parse_error& error() const noexcept { return error_; }
     /// Discards the value and releases the memory of a large text now instead of at the next read.
     void clear() noexcept;
 
 private:
     struct arena;
+    const value* read(std::string_view text, bool in_place, const parse_options&);
+
     arena* arena_;
     value root_;
     parse_error error_;

@@ -45,6 +45,8 @@ inline constexpr bool is_prompt_value =
     std::is_same_v<R, prompt_message> || std::is_convertible_v<R, std::string_view>;
 
 struct prompt_traits {
+    static constexpr bool writes_without_input = false;
+
     template <class Args>
     static Args read(const json::value& arguments) {
         if constexpr (std::is_same_v<Args, prompt_arguments>) {

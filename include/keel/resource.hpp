@@ -113,6 +113,8 @@ inline constexpr bool is_resource_value = std::is_same_v<R, read_result> || std:
                                           std::is_same_v<R, bytes> || std::is_convertible_v<R, std::string_view>;
 
 struct resource_traits {
+    static constexpr bool writes_without_input = false;  // it has the URI
+
     template <class Args>
     static Args read(const json::value& input) {
         if constexpr (std::is_same_v<Args, resource_request>) {

@@ -92,6 +92,8 @@ struct tool_traits {
         else return read_described<Args>(arguments, "arguments");
     }
 
+    static constexpr bool writes_without_input = true;
+
     static void write_nothing(reply&) {}
 
     template <class R>

@@ -2,6 +2,8 @@
 
 // The interface of event loops for transports: they also watch file descriptors.
 
+#include "async/spare_buffers.hpp"
+
 #include <keel/loop.hpp>
 #include <keel/task.hpp>
 
@@ -62,6 +64,9 @@ public:
         return {read_buffer_.get(), read_buffer_size};
     }
 
+    /// Large buffers for the connections of this loop.
+    spare_buffers& spares() noexcept { return spares_; }
+
 protected:
     /// Must be called by `end`, as its last step: waiting tasks whose function has not started are resumed here.
     void drop_workers() noexcept { workers_.reset(); }
@@ -70,7 +75,14 @@ private:
     std::shared_ptr<detail::work_executor> workers_;
     static constexpr std::size_t read_buffer_size = 256 * 1024;
     std::unique_ptr<char[]> read_buffer_;
+    spare_buffers spares_{*this};
 };
+
+/// The spare buffers of a loop; null for loops that are not made by the library.
+inline spare_buffers* spares_of(loop& l) noexcept {
+    reactor* found = l.as_reactor();
+    return found ? &found->spares() : nullptr;
+}
 
 /// Returns the loop as a reactor. Throws std::invalid_argument if the loop was not made by the library.
 inline reactor& reactor_of(loop& l) {

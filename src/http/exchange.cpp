@@ -76,6 +76,17 @@ void exchange::respond(int status, std::string_view content_type, std::string_vi
     });
 }
 
+std::string* exchange::begin_json(std::size_t size, std::string_view headers) {
+    if (!loop_->here() || !connection_ || !connection_->answering() || connection_->streaming()) return nullptr;
+    return &connection_->begin_json(200, headers, size);
+}
+
+void exchange::end_json() { std::exchange(connection_, nullptr)->end_json(); }
+
+rpc::input_holder* exchange::large_input() noexcept {
+    return loop_->here() && connection_ ? connection_->large_input() : nullptr;
+}
+
 void exchange::open_stream(std::string_view headers) {
     on_connection([lines = std::string(headers)](http_connection& c) { c.open_stream(lines); });
 }

@@ -3,6 +3,7 @@
 // The answer to one HTTP request, from a session that may live on another loop than the connection.
 
 #include "http/answer_watcher.hpp"
+#include "rpc/peer.hpp"
 
 #include <keel/loop.hpp>
 
@@ -42,6 +43,12 @@ public:
     void attach(std::weak_ptr<exchange_user> user, std::shared_ptr<loop> on, std::uint64_t tag);
 
     void respond(int status, std::string_view content_type, std::string_view body, std::string_view headers = {});
+    /// For a large response with a JSON body of about `size` bytes: the buffer of the connection, to which the caller appends the body
+    /// before it calls end_json. Null if the connection is on another loop or is gone: then call respond.
+    std::string* begin_json(std::size_t size, std::string_view headers);
+    void end_json();
+    /// See http_connection::large_input. Null on another loop.
+    rpc::input_holder* large_input() noexcept;
     void open_stream(std::string_view headers);
     void send(std::string_view events);
     void end_stream();

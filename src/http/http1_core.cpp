@@ -30,8 +30,8 @@ time_point extended(time_point deadline, std::size_t bytes, std::size_t min_rate
 
 }  // namespace
 
-http1_core::http1_core(const http1_limits& limits, time_point now)
-    : limits_(limits), reader_(limits.reader), deadline_(after(now, limits.head_time)) {}
+http1_core::http1_core(const http1_limits& limits, time_point now, async::spare_buffers* spares)
+    : limits_(limits), spares_(spares), reader_(limits.reader, spares), deadline_(after(now, limits.head_time)) {}
 
 // ---- input ----
 
@@ -262,7 +262,8 @@ void http1_core::on_written(std::size_t bytes, time_point now) {
         }
     } else {
         if (!planted::is(planted::stall_timeout_not_cleared)) stall_deadline_ = time_point::max();
-        if (out_.capacity() > kept_capacity || streaming()) std::string().swap(out_);
+        if (out_.capacity() > kept_capacity) async::give_back(out_, spares_);
+        else if (streaming()) std::string().swap(out_);
         else out_.clear();
         written_ = 0;
         if (phase_ == phase::reading && !reader_.begun()) deadline_ = after(now, limits_.idle_time);
@@ -272,7 +273,8 @@ void http1_core::on_written(std::size_t bytes, time_point now) {
 
 void http1_core::on_writable() {
     blocked_ = false;
-    if (written_ <= kept_capacity) return;
+    // Moving the rest costs more than the memory, unless most is written.
+    if (written_ <= kept_capacity || written_ < waiting()) return;
     out_.erase(0, written_);
     written_ = 0;
 }
@@ -303,7 +305,14 @@ void http1_core::respond(int status, std::string_view content_type, std::string_
     complete_response(now);
 }
 
-std::string& http1_core::begin_json(int status, std::string_view header_lines) {
+std::string& http1_core::begin_json(int status, std::string_view header_lines, std::size_t size) {
+    constexpr std::size_t around = 1024;  // of the head and the JSON-RPC response
+    const std::size_t used = out_.size();
+    const std::size_t needed = used + size + header_lines.size() + around;
+    if (size > 0 && needed > out_.capacity()) {
+        async::enlarge(out_, used, needed, spares_);
+        out_.resize(used);
+    }
     slot_ = http::begin_json(out_, status, minor_, keeps_alive(), header_lines);
     return out_;
 }

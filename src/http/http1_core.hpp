@@ -82,10 +82,15 @@ public:
         const char* reason = "";
     };
 
-    http1_core(const http1_limits& limits, time_point now);
+    http1_core(const http1_limits& limits, time_point now, async::spare_buffers* spares = nullptr);
 
     // ---- events ----
 
+    /// Where to read the next bytes, if they belong to a large body; otherwise empty.
+    std::span<char> input_room() {
+        return phase_ == phase::reading && turn_ == turn::none && buffered() == 0 && !full() ? reader_.room()
+                                                                                             : std::span<char>();
+    }
     /// Bytes from the client. `bytes` must stay valid until next() returns none.
     void on_input(std::string_view bytes);
     /// The client has ended its output (half-close).
@@ -111,11 +116,17 @@ public:
     /// The application failed to respond: nobody is told any more, and the response that follows is the last.
     void replace_responder() noexcept;
 
+    /// See request_reader::kept_body.
+    std::span<char> kept_body() noexcept { return reader_.kept_body(); }
+    /// The body of the dispatched request is not needed any more.
+    void release_body() { reader_.release_body(); }
+
     /// A complete response. `header_lines` are whole lines. Ignored unless the phase is `responding`.
     void respond(int status, std::string_view content_type, std::string_view body,
                  std::initializer_list<std::string_view> header_lines, time_point now);
     /// A complete response with a JSON body, which the caller appends to the returned string before it calls end_json().
-    std::string& begin_json(int status, std::string_view header_lines);
+    /// `size` is the size of a large body, if known.
+    std::string& begin_json(int status, std::string_view header_lines, std::size_t size = 0);
     void end_json(time_point now);
 
     void open_stream(std::initializer_list<std::string_view> header_lines);
@@ -168,6 +179,7 @@ private:
     bool full() const noexcept;
 
     const http1_limits limits_;
+    async::spare_buffers* const spares_;
     request_reader reader_;
     refused_request refusal_;
 

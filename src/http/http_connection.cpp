@@ -1,5 +1,6 @@
 #include "http/http_connection.hpp"
 
+#include "async/reactor.hpp"
 #include "http/http_server_core.hpp"
 #include "http/router.hpp"
 #include "http/stateless_handler.hpp"
@@ -28,8 +29,8 @@ http1_limits limits_of(const http_server_core& s) {
 
 http_connection::http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire, const ip_address& peer,
                                  bool monitor, counted_use use)
-    : worker_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now()), peer_(peer),
-      address_use_(std::move(use)), behind_proxy_(l.shared.proxies.contains(peer)), monitor_(monitor) {
+    : worker_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now(), async::spares_of(*l.loop)),
+      peer_(peer), address_use_(std::move(use)), behind_proxy_(l.shared.proxies.contains(peer)), monitor_(monitor) {
     report_memory();
 }
 
@@ -235,6 +236,11 @@ void http_connection::close_sides() {
     if (auto side = std::exchange(stateless_, nullptr)) side->connection_closed();
 }
 
+void http_connection::release_input() {
+    worker_.document.clear();
+    core_.release_body();
+}
+
 // ---- the response ----
 
 void http_connection::expect_answer(std::shared_ptr<answer_watcher> from) noexcept {
@@ -265,13 +271,13 @@ void http_connection::respond(int status, std::string_view content_type, std::st
     response_completed();
 }
 
-std::string& http_connection::begin_json(int status, std::string_view headers) {
+std::string& http_connection::begin_json(int status, std::string_view headers, std::size_t size) {
     prepare_response(status);
-    if (headers.empty() && common_headers_.empty()) return core_.begin_json(status, worker_.date_line());
+    if (headers.empty() && common_headers_.empty()) return core_.begin_json(status, worker_.date_line(), size);
     std::string lines(worker_.date_line());
     lines += headers;
     lines += common_headers_;
-    return core_.begin_json(status, lines);
+    return core_.begin_json(status, lines, size);
 }
 
 void http_connection::end_json() {

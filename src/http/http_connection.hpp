@@ -6,6 +6,7 @@
 #include "http/client_quotas.hpp"
 #include "http/http1_core.hpp"
 #include "http_common/ip_address.hpp"
+#include "rpc/peer.hpp"
 
 #include <keel/connection.hpp>
 #include <keel/loop.hpp>
@@ -43,7 +44,9 @@ private:
 
 /// Feeds http1_core with events and carries out its actions; router.cpp answers the requests. The core decides
 /// everything else. Lives on its worker's loop; owned by the worker.
-class http_connection final : public std::enable_shared_from_this<http_connection>, private connection::listener {
+class http_connection final : public std::enable_shared_from_this<http_connection>,
+                              private connection::listener,
+                              public rpc::input_holder {
 public:
     /// `peer`: the other end of the connection; none for a Unix socket. `use`: where the connection is counted; empty behind a trusted proxy.
     http_connection(keel::http::http_worker& l, std::unique_ptr<connection> wire, const ip_address& peer,
@@ -70,8 +73,15 @@ public:
     /// `headers` are whole lines. Ignored if there is no request to respond to.
     void respond(int status, std::string_view content_type, std::string_view body, std::string_view headers = {});
     /// Append the body to the returned string, then call end_json.
-    std::string& begin_json(int status, std::string_view headers = {});
+    std::string& begin_json(int status, std::string_view headers = {}, std::size_t size = 0);
     void end_json();
+
+    // rpc::input_holder
+    void release_input() override;
+    /// This object if the body of the current request is large, otherwise null.
+    rpc::input_holder* large_input() noexcept {
+        return core_.current().body.size() >= rpc::peer::large_input ? this : nullptr;
+    }
 
     void open_stream(std::string_view headers = {});
     /// Append whole events to the returned string, then call end_events.
@@ -91,6 +101,8 @@ public:
 
     keel::http::http_worker& worker() const noexcept { return worker_; }
     const request& current() const noexcept { return core_.current(); }
+    /// The body of the current request if it is in memory of this connection; otherwise empty.
+    std::span<char> kept_body() noexcept { return core_.kept_body(); }
     /// True for a connection to the monitor address, which serves only the pages for monitoring.
     bool monitor() const noexcept { return monitor_; }
     /// Serves requests of 2026-07-28 on this connection; null until the first one.
@@ -125,6 +137,7 @@ private:
     };
 
     void on_input(std::string_view bytes) override;
+    std::span<char> input_room() override { return core_.input_room(); }
     void on_input_end() override;
     void on_failure(std::string_view cause) override;
     void on_writable() override;

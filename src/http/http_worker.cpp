@@ -27,6 +27,8 @@ constexpr std::string_view quota_reached =
 http_worker::http_worker(http_server_core& s, unsigned i, std::shared_ptr<keel::loop> on)
     : shared(s), index(i), loop(std::move(on)) {
     update_clock();
+    // Spare buffers are not part of the budget: they are empty after a second.
+    if (auto* spares = async::spares_of(*loop)) spares->limit(s.budget.total() / 16);
 }
 
 http_worker::~http_worker() { loop->stop_timer(timer_); }
@@ -91,6 +93,7 @@ void http_worker::flush_dirty() {
 void http_worker::relieve() {
     if (std::exchange(relieving_, true)) return;  // closing a connection reports its memory
     memory_budget& budget = shared.budget;
+    if (auto* spares = async::spares_of(*loop)) spares->clear();
     evict_events();
     close_largest([](const http_connection& c) { return c.waiting(); });
     close_largest([](const http_connection& c) { return c.memory() - http_connection::base_memory; });

@@ -1,5 +1,6 @@
 #include "http/legacy_session.hpp"
 
+#include "async/reactor.hpp"
 #include "async/release_later.hpp"
 #include "http/http_server_core.hpp"
 #include "http/sse_writer.hpp"
@@ -149,7 +150,7 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
         ex->attach(weak_from_this(), worker_.loop, on);
         if (worker_.shared.options.answers == answer_form::events) open_stream(on, s);
     }
-    for (const rpc::message& m : messages) session->peer().receive(m, on);
+    for (const rpc::message& m : messages) session->peer().receive(m, on, batch ? nullptr : ex->large_input());
     if (on == no_stream) ex->respond(202, {}, {});
 }
 
@@ -252,17 +253,34 @@ void legacy_session::replay(stream_id on, stream& s) {
 
 // ---- sent messages ----
 
-std::string& legacy_session::begin(const outgoing_message&) {
-    constexpr std::size_t kept_capacity = 64 * 1024;
-    if (text_.capacity() > kept_capacity) std::string().swap(text_);
-    if (events_.capacity() > kept_capacity) std::string().swap(events_);
+std::string& legacy_session::begin(const outgoing_message& about) {
+    if (about.size > 0) {
+        std::string* buffer = begin_direct(about);
+        direct_ = buffer != nullptr;
+        if (direct_) return *buffer;
+    }
     text_.clear();
     return text_;
 }
 
+// A large response that is one JSON body is not copied here first.
+std::string* legacy_session::begin_direct(const outgoing_message& about) {
+    const bool may_be_json =
+        about.is_response() && !one_stream_ && worker_.shared.options.answers != answer_form::events;
+    stream* s = may_be_json ? find(place_of(about.stream)) : nullptr;
+    return s && s->at && !s->open && !s->batch ? s->at->begin_json(about.swaps ? 0 : about.size, answer_headers())
+                                               : nullptr;
+}
+
 void legacy_session::end(const outgoing_message& about) {
+    constexpr std::size_t kept_capacity = 64 * 1024;
     stream_id on = place_of(about.stream);
     stream* s = find(on);
+    if (std::exchange(direct_, false)) {
+        touch();
+        std::exchange(s->at, nullptr)->end_json();
+        return request_done(on, *s);
+    }
     // Messages of an ended stream go to the general stream.
     if (!s && !about.is_response()) s = find(on = general_);
     if (!s) {
@@ -272,10 +290,16 @@ void legacy_session::end(const outgoing_message& about) {
     } else if (!s->json_only) {
         say(on, *s, text_);
     }
+    if (text_.capacity() > kept_capacity) async::give_back(text_, async::spares_of(*worker_.loop));
+    if (events_.capacity() > kept_capacity) async::give_back(events_, async::spares_of(*worker_.loop));
+}
+
+std::string legacy_session::answer_headers() const {
+    return opening_ && session_->initialized() ? session_header() : std::string();
 }
 
 void legacy_session::open_stream(stream_id on, stream& s) {
-    s.at->open_stream(opening_ && session_->initialized() ? session_header() : std::string());
+    s.at->open_stream(answer_headers());
     s.open = true;
     events_.clear();
     append_comment(events_);  // makes proxies forward the head (H19)
@@ -322,7 +346,7 @@ void legacy_session::answer(stream_id on, stream& s, std::string_view text) {
             std::exchange(s.at, nullptr)->abort();
         }
     } else if (auto to = std::exchange(s.at, nullptr)) {
-        to->respond(200, json_type, text, opening_ && session_->initialized() ? session_header() : std::string());
+        to->respond(200, json_type, text, answer_headers());
     } else {
         worker_.shared.counters.undeliverable.fetch_add(1, std::memory_order_relaxed);
     }

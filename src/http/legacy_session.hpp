@@ -114,6 +114,8 @@ private:
     void open_stream(rpc::stream_id on, stream& s);
     void say(rpc::stream_id on, stream& s, std::string_view text);
     void answer(rpc::stream_id on, stream& s, std::string_view text);
+    std::string* begin_direct(const rpc::outgoing_message& about);
+    std::string answer_headers() const;
     void request_done(rpc::stream_id on, stream& s);
     void end_stream(rpc::stream_id on, stream& s);
     void resume(const event_log::position& from, std::shared_ptr<exchange> ex);
@@ -134,6 +136,7 @@ private:
     std::deque<rpc::stream_id> ended_;  // ended streams that can still be resumed, the oldest first
     std::deque<rpc::stream_id> older_;  // former `general_` streams that are still open; nothing is sent on them (H12)
     std::string text_;                  // of the message being written
+    bool direct_ = false;               // it is being written to the buffer of its connection
     std::string events_;
     rpc::stream_id next_stream_ = 1;
     time_point used_;

@@ -21,11 +21,11 @@ bool knows_codings(std::string_view list) {
 
 }  // namespace
 
-request_reader::request_reader(const reader_limits& limits)
-    : limits_(limits), chunks_({.max_body = limits.max_body,
-                                .max_overhead = limits.max_head,
-                                .max_trailers = limits.max_headers,
-                                .is_stream = false}) {}
+request_reader::request_reader(const reader_limits& limits, async::spare_buffers* spares)
+    : limits_(limits), kept_body_(spares), chunks_({.max_body = limits.max_body,
+                                                    .max_overhead = limits.max_head,
+                                                    .max_trailers = limits.max_headers,
+                                                    .is_stream = false}) {}
 
 std::size_t request_reader::feed(std::string_view bytes, bool stop_at_body) {
     if (state_ == state::refused) return bytes.size();
@@ -197,19 +197,28 @@ std::size_t request_reader::take_sized(std::string_view bytes) {
         return request_.body.size();
     }
     const std::size_t n = static_cast<std::size_t>(std::min<std::uint64_t>(remaining_, bytes.size()));
-    const std::size_t needed = kept_body_.size() + n;
     // Memory is allocated as the body arrives, not for the announced Content-Length, which costs the client nothing.
-    if (kept_body_.capacity() < needed) {
-        const std::size_t whole = kept_body_.size() + static_cast<std::size_t>(remaining_);
-        kept_body_.reserve(std::min(whole, std::max({needed, 2 * kept_body_.capacity(), kept_memory})));
-    }
-    kept_body_.append(bytes.substr(0, n));
+    kept_body_.append(bytes.substr(0, n), kept_body_.size() + static_cast<std::size_t>(remaining_));
     remaining_ -= n;
     if (remaining_ == 0) {
-        request_.body = kept_body_;
+        request_.body = kept_body_.text();
         state_ = state::complete;
     }
     return n;
+}
+
+std::span<char> request_reader::room() {
+    constexpr std::size_t read_size = 256 * 1024;
+    if (state_ != state::body || framing_ != framing::sized || kept_body_.size() < kept_memory) return {};
+    const std::size_t left = static_cast<std::size_t>(remaining_);
+    const std::span<char> all = kept_body_.room(std::min(left, read_size), kept_body_.size() + left);
+    return all.first(std::min(all.size(), left));
+}
+
+void request_reader::release_body() {
+    if (state_ != state::complete) return;
+    request_.body = {};
+    kept_body_.clear(kept_memory);
 }
 
 std::size_t request_reader::take_chunked(std::string_view bytes) {
@@ -221,7 +230,7 @@ std::size_t request_reader::take_chunked(std::string_view bytes) {
             continue;
         }
         if (e == chunk_reader::event::end) {
-            request_.body = kept_body_;
+            request_.body = kept_body_.text();
             state_ = state::complete;
         } else if (e != chunk_reader::event::more) {
             refuse_chunk(e);
@@ -273,12 +282,11 @@ void request_reader::forget() {
     headers_.clear();
     head_text_ = {};
     kept_head_.clear();
-    kept_body_.clear();
+    kept_body_.clear(kept_memory);
 }
 
 void request_reader::next() {
     forget();
-    if (kept_body_.capacity() > kept_memory) std::string().swap(kept_body_);
     if (kept_head_.capacity() > kept_memory) std::string().swap(kept_head_);
     refusal_ = {};
     end_finder_ = {};
@@ -295,14 +303,14 @@ void request_reader::release_memory() {
     if (state_ == state::body || (state_ == state::head && begun_)) return;  // the buffers are in use
     forget();
     std::string().swap(kept_head_);
-    std::string().swap(kept_body_);
+    kept_body_.clear(0);
     std::vector<header>().swap(headers_);
 }
 
 std::size_t request_reader::memory() const noexcept {
     const std::size_t inside = std::string().capacity();  // short strings need no heap memory
-    const auto kept = [&](const std::string& s) { return s.capacity() > inside ? s.capacity() : 0; };
-    return kept(kept_head_) + kept(kept_body_) + headers_.capacity() * sizeof(header);
+    const auto kept = [&](std::size_t capacity) { return capacity > inside ? capacity : 0; };
+    return kept(kept_head_.capacity()) + kept(kept_body_.capacity()) + headers_.capacity() * sizeof(header);
 }
 
 }  // namespace keel::http

@@ -2,11 +2,13 @@
 
 // Reads HTTP/1.0 and 1.1 requests from input split at any byte. No I/O: the caller feeds the bytes it has read.
 
+#include "async/input_buffer.hpp"
 #include "http_common/chunk_reader.hpp"
 #include "http_common/head_parser.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +37,7 @@ public:
         const char* reason = "";
     };
 
-    explicit request_reader(const reader_limits& = {});
+    explicit request_reader(const reader_limits& = {}, async::spare_buffers* spares = nullptr);
     request_reader(const request_reader&) = delete;
     request_reader& operator=(const request_reader&) = delete;
 
@@ -60,6 +62,15 @@ public:
     /// In state `refused`: the response to send. The connection must then be closed, because the start of the next request is
     /// unknown.
     const refusal& why() const noexcept { return refusal_; }
+
+    /// Where to read the next bytes of a large body of known length; empty if there is none. feed then gets a view of the start.
+    std::span<char> room();
+    /// The body of a complete request, which may be overwritten; empty if the body is in the memory of the caller of feed.
+    std::span<char> kept_body() noexcept {
+        return state_ == state::complete ? kept_body_.writable() : std::span<char>();
+    }
+    /// The body of a complete request is not needed any more.
+    void release_body();
 
     /// Prepares for the next request. Keeps the buffers unless they are large.
     void next();
@@ -92,7 +103,7 @@ private:
     std::vector<header> headers_;
     std::string_view head_text_;  // what the views of the head point into: the caller's bytes or kept_head_
     std::string kept_head_;
-    std::string kept_body_;
+    async::input_buffer kept_body_;
     refusal refusal_;
 
     head_end_finder end_finder_;

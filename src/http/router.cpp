@@ -222,8 +222,13 @@ void serve_legacy(http_connection& c, const request& r, const json::value& body,
 
 const json::value* read_body(http_connection& c, const request& r) {
     json::document& document = c.worker().document;
+    http_server_core& all = c.worker().shared;
+    const json::parse_options how{.max_depth = all.server->core().options.limits.max_depth};
+    const std::span<char> kept = c.kept_body();
+    // A session on another worker reads the text again.
+    const bool in_place = !kept.empty() && (header_is_modern(r) || all.workers() == 1);
     const json::value* body =
-        document.read(r.body, {.max_depth = c.worker().shared.server->core().options.limits.max_depth});
+        in_place ? document.read_in_place(kept.data(), kept.size(), how) : document.read(r.body, how);
     if (!body) {
         ++c.worker().shared.server->core().totals.rejected_input;
         refuse(c, 400, error_code::parse, document.error().what);

@@ -57,7 +57,7 @@ void stateless_handler::receive_request(const rpc::message& message, answer_form
     ++stream_;
     auto self = shared_from_this();
     connection_->expect_answer(self);
-    session_->peer().receive(message, stream_);
+    session_->peer().receive(message, stream_, connection_->large_input());
     // Not before `receive`: errors are sent as plain JSON with their status (HTTP-13).
     bool waits = connection_ && connection_->answering() && !connection_->streaming();
     if (form == answer_form::events && waits) open_stream();
@@ -111,7 +111,7 @@ std::string& stateless_handler::begin(const outgoing_message& about) {
         // An error with its own status is sent as JSON, whatever the form (HTTP-13).
         int status = status_of(about, session_->is_stateless());
         if (about.is_response() && (form_ != answer_form::events || status != 200)) {
-            writing_ = &connection_->begin_json(status);
+            writing_ = &connection_->begin_json(status, {}, about.swaps ? 0 : about.size);
             return *writing_;
         }
         open_stream();

@@ -177,9 +177,11 @@ inline std::size_t merge_few(member* members, std::size_t count) noexcept {
 /// nullptr if error_ is set.
 class reader {
 public:
-    reader(std::string_view text, std::size_t max_depth, arena& memory, cell_stack& cells, parse_error& error) noexcept
-        : begin_(text.data()), end_(text.data() + text.size()), max_depth_(max_depth), memory_(memory), cells_(cells),
-          error_(error) {}
+    /// `in_place`: the text may be overwritten.
+    reader(std::string_view text, bool in_place, std::size_t max_depth, arena& memory, cell_stack& cells,
+           parse_error& error) noexcept
+        : begin_(text.data()), end_(text.data() + text.size()), in_place_(in_place), max_depth_(max_depth),
+          memory_(memory), cells_(cells), error_(error) {}
 
     /// Leaves the value as the only one on the stack. Variables that change with each character are local to this
     /// function, so that they stay in registers; rare and long cases are in other functions.
@@ -344,7 +346,7 @@ private:
         for (;;) {
             if (p == end_) return fail(p, "unexpected end");
             if (*p == '"') return finish_string(start, start, p, p + 1, into);
-            if (*p == '\\') return read_escaped(start, p, into);
+            if (*p == '\\') return in_place_ ? decode_in_place(start, p, into) : read_escaped(start, p, into);
             if (is_ascii(*p)) return fail(p, "control character in a string");
             if (!(p = read_non_ascii(p))) return nullptr;
             p = skip_plain(p, end_);
@@ -372,7 +374,8 @@ private:
         const auto room_for = [&](std::size_t more) {
             if (static_cast<std::ptrdiff_t>(more) <= memory_.limit() - out) return;
             const auto used = static_cast<std::size_t>(out - text);
-            text = memory_.reopen(text, used, more);
+            // At once for everything that may follow: memory that is not written costs nothing, copying does.
+            text = memory_.reopen(text, used, std::max(more, static_cast<std::size_t>(end_ - p)));
             out = text + used;
         };
         const auto add = [&](const char* from, const char* to) {
@@ -420,6 +423,36 @@ private:
 #endif
             p = skip_plain_portable(p, end_);
             if (p != run) add(run, p);
+            if (p == end_) return fail(p, "unexpected end");
+        }
+    }
+
+    /// The same without a copy: an escape is longer than what it stands for, so the text behind it moves forward.
+    const char* decode_in_place(const char* const source, const char* p, void* into) {
+        char* out = const_cast<char*>(p);
+        const auto add = [&](const char* from, const char* to) {
+            const auto size = static_cast<std::size_t>(to - from);
+            std::memmove(out, from, size);
+            out += size;
+        };
+        for (;;) {
+            // The character at p is not plain.
+            if (*p == '"') return finish_string(source, source, out, p + 1, into);
+            if (*p == '\\') {
+                char32_t c = 0;
+                if (!(p = read_escape(p + 1, c))) return nullptr;
+                out = put_utf8(out, c);
+            } else if (is_ascii(*p)) {
+                return fail(p, "control character in a string");
+            } else {
+                const char* next = read_non_ascii(p);
+                if (!next) return nullptr;
+                add(p, next);
+                p = next;
+            }
+            const char* const run = p;
+            p = skip_plain(p, end_);
+            add(run, p);
             if (p == end_) return fail(p, "unexpected end");
         }
     }
@@ -520,6 +553,7 @@ private:
 
     const char* const begin_;
     const char* const end_;
+    const bool in_place_;
     const std::size_t max_depth_;
     arena& memory_;
     cell_stack& cells_;
@@ -539,14 +573,21 @@ document::document() : arena_(new arena) {}
 
 document::~document() { delete arena_; }
 
-const value* document::read(std::string_view text, const parse_options& options) {
+const value* document::read(std::string_view text, const parse_options& options) { return read(text, false, options); }
+
+const value* document::read_in_place(char* text, std::size_t size, const parse_options& options) {
+    return read({text, size}, true, options);
+}
+
+const value* document::read(std::string_view text, bool in_place, const parse_options& options) {
     clear();
     // The stack is not needed after the read, whatever its result; the arena is.
     struct cleaner {
         detail::cell_stack& cells;
         ~cleaner() { cells.clear(); }
     } clean{arena_->cells};
-    if (!detail::reader(text, options.max_depth, arena_->memory, arena_->cells, error_).read()) return nullptr;
+    if (!detail::reader(text, in_place, options.max_depth, arena_->memory, arena_->cells, error_).read())
+        return nullptr;
     detail::builder::copy_cell(root_, *arena_->cells.begin());
     return &root_;
 }

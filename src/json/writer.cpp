@@ -3,6 +3,7 @@
 #include "json/small_stack.hpp"
 #include "json/utf8.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -42,6 +43,12 @@ public:
     void flush() {
         out_.append(data_.data(), size_);
         size_ = 0;
+    }
+    /// Avoids that a string that is put in several pieces makes the output grow in several steps.
+    void reserve(std::size_t size) {
+        const std::size_t expected = size + size / 8 + room;  // with escapes
+        if (size <= room || out_.capacity() - out_.size() >= expected) return;
+        out_.reserve(std::max(out_.size() + expected, 2 * out_.capacity()));
     }
 
 private:
@@ -117,7 +124,10 @@ std::size_t integer(char* out, Integer n) noexcept {
 bool put_string(buffered& out, std::string_view text) {
     const char* const begin = text.data();
     const char* const end = begin + text.size();
-    const char* p = detail::skip_plain(begin, end);
+    // Long texts are checked and copied in blocks, so that the second step finds its block in the cache.
+    constexpr std::ptrdiff_t block = 16 * 1024;
+    const auto skip_block = [&](const char* p) { return detail::skip_plain(p, end - p > block ? p + block : end); };
+    const char* p = skip_block(begin);
     if (p == end && text.size() <= short_text) {
         char* const at = out.space(short_text + 2);
         *at = '"';
@@ -128,7 +138,8 @@ bool put_string(buffered& out, std::string_view text) {
     }
     const char* run = begin;
     out.put('"');
-    for (; p != end; p = detail::skip_plain(p, end)) {
+    out.reserve(text.size());
+    for (; p != end; p = skip_block(p)) {
         if (!detail::is_ascii(*p)) {
             const auto [next, valid] = detail::skip_non_ascii(p, end);
             if (!valid) return false;
@@ -136,6 +147,8 @@ bool put_string(buffered& out, std::string_view text) {
             continue;
         }
         out.put({run, static_cast<std::size_t>(p - run)});
+        run = p;
+        if (detail::is_plain(*p)) continue;  // the end of a block
         out.advance(escape(out.space(short_text), *p));
         run = ++p;
     }

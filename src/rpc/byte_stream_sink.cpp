@@ -4,8 +4,8 @@
 
 namespace keel::inline KEEL_ABI::rpc {
 
-byte_stream_sink::byte_stream_sink(role r, const limits& bounds) noexcept
-    : hard_mark_(bounds.out_queue), soft_mark_(bounds.out_queue_soft), write_stall_(bounds.write_stall),
+byte_stream_sink::byte_stream_sink(role r, const limits& bounds, async::spare_buffers* spares) noexcept
+    : queue_(spares), hard_mark_(bounds.out_queue), soft_mark_(bounds.out_queue_soft), write_stall_(bounds.write_stall),
       replies_only_(r == role::client) {}
 
 void byte_stream_sink::end(const outgoing_message& about) {

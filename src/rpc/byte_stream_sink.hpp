@@ -17,7 +17,7 @@ namespace keel::inline KEEL_ABI::rpc {
 /// the explorer bring their own.
 class byte_stream_sink : public message_sink, private unsent_messages, private write_queue {
 public:
-    byte_stream_sink(role r, const limits& bounds) noexcept;
+    byte_stream_sink(role r, const limits& bounds, async::spare_buffers* spares = nullptr) noexcept;
 
     /// The bytes to write next; empty when there is nothing to write.
     std::string_view pending() const noexcept { return queue_.pending(); }
@@ -29,7 +29,9 @@ public:
     bool wants_pause() const noexcept { return paused_; }
 
     // message_sink
-    std::string& begin(const outgoing_message&) override { return queue_.begin(); }
+    std::string& begin(const outgoing_message& about) override {
+        return queue_.begin(about.swaps && queue_.empty() ? 0 : about.size);
+    }
     void end(const outgoing_message& about) override;
     std::size_t queued_bytes(stream_id) const noexcept override { return queue_.size(); }
     /// Starts the write timeout, `limits::write_stall`, if bytes are left.

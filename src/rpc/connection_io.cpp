@@ -1,5 +1,7 @@
 #include "rpc/connection_io.hpp"
 
+#include "async/reactor.hpp"
+
 namespace keel::inline KEEL_ABI::rpc {
 
 namespace {
@@ -13,7 +15,8 @@ class connection_peer final : private owned_io, public peer {
 public:
     connection_peer(std::shared_ptr<keel::loop> on, std::unique_ptr<connection> wire, role r, const limits& bounds,
                     std::shared_ptr<flight_budget> budget, peer_user& user)
-        : owned_io{{std::move(wire), r, bounds}}, peer(std::move(on), io, r, bounds, std::move(budget), user) {
+        : owned_io{{std::move(wire), r, bounds, async::spares_of(*on)}},
+          peer(std::move(on), io, r, bounds, std::move(budget), user) {
         io.attach(*this);
     }
 };
@@ -26,13 +29,17 @@ std::shared_ptr<peer> make_connection_peer(std::shared_ptr<loop> on, std::unique
     return std::make_shared<connection_peer>(std::move(on), std::move(wire), r, bounds, std::move(budget), user);
 }
 
-connection_io::connection_io(std::unique_ptr<connection> wire, role r, const limits& bounds)
-    : byte_stream_sink(r, bounds), wire_(std::move(wire)), framer_(bounds.max_message) {}
+connection_io::connection_io(std::unique_ptr<connection> wire, role r, const limits& bounds,
+                             async::spare_buffers* spares)
+    : byte_stream_sink(r, bounds, spares), wire_(std::move(wire)), framer_(bounds.max_message, spares) {}
 
 void connection_io::on_input(std::string_view bytes) {
     peer_->run_turn([&] {
         framer_.feed(
-            bytes, [this](std::string_view line) { return peer_->receive_line(line); },
+            bytes,
+            [this](std::string_view line) {
+                return peer_->receive_line(line, framer_.line_is_kept() ? this : nullptr);
+            },
             [this](std::string_view beginning) { peer_->receive_too_large(beginning); });
         if (framer_.incomplete() && !closed_) wire_->expect_more_input();
     });

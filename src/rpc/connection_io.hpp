@@ -18,9 +18,10 @@ std::shared_ptr<peer> make_connection_peer(std::shared_ptr<loop> on, std::unique
                                            peer_user& user);
 
 /// The I/O of one connection. Exceptions of the connection leave its functions and end the peer (peer::run_turn).
-class connection_io final : public byte_stream_sink, private connection::listener {
+class connection_io final : public byte_stream_sink, private connection::listener, private input_holder {
 public:
-    connection_io(std::unique_ptr<connection> wire, role r, const limits& bounds);
+    connection_io(std::unique_ptr<connection> wire, role r, const limits& bounds,
+                  async::spare_buffers* spares = nullptr);
     ~connection_io() override = default;
 
     /// The peer whose messages are written here; it must outlive this object's use. Before start.
@@ -34,9 +35,13 @@ public:
 private:
     // connection::listener
     void on_input(std::string_view bytes) override;
+    std::span<char> input_room() override { return framer_.room(); }
     void on_input_end() override;
     void on_failure(std::string_view cause) override;
     void on_writable() override;
+
+    // input_holder
+    void release_input() override { framer_.release_line(); }
 
     void update_pause();
 

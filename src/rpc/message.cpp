@@ -155,6 +155,21 @@ void write_result(std::string& out, const request_id& id, text_pieces result) {
     g.flush();
 }
 
+void write_large_result(std::string& out, const request_id& id, text_pieces result, std::string& body) {
+    constexpr std::size_t nearly_empty = 4096;
+    if (out.size() > nearly_empty) return write_result(out, id, result);
+    std::string front;
+    write_result(front, id, result.first(1));
+    front.pop_back();  // the closing brace
+    front.insert(0, out);
+    std::string end(result[2]);
+    end += '}';
+    if (body.capacity() - body.size() < front.size() + end.size()) return write_result(out, id, result);
+    body.insert(0, front);
+    body += end;
+    out.swap(body);
+}
+
 failure shutting_down_error(role receiver) {
     return {error_code::internal, receiver == role::server ? "server shutting down" : "client shutting down", {}};
 }

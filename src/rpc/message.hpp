@@ -61,6 +61,9 @@ void write_result(std::string& out, const request_id& id, text_pieces result);
 inline void write_result(std::string& out, const request_id& id, std::string_view result) {
     write_result(out, id, text_pieces(&result, 1));
 }
+/// The same for a large result: `result[1]` is the content of `body`. If `out` is nearly empty, it is swapped with `body`, so that the
+/// content need not be copied to another buffer.
+void write_large_result(std::string& out, const request_id& id, text_pieces result, std::string& body);
 /// Without an id the member is omitted.
 void write_error(std::string& out, const request_id& id, const failure& why);
 void write_request(std::string& out, std::int64_t id, std::string_view method, std::string_view params);

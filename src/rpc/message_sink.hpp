@@ -43,6 +43,8 @@ struct outgoing_message {
     stream_id stream = 0;
     const request_id* answered_id = nullptr;  // set for a response that a cancel may withdraw
     int code = 0;                             // of an error
+    std::size_t size = 0;                     // of a large text, without what is around it; otherwise 0
+    bool swaps = false;                       // the buffer is replaced by a large one if it is nearly empty
     // Of a request or notification, for transports that show them outside of the message, as HTTP does in headers.
     std::string_view method = {};
     std::string_view name = {};                      // of the tool, resource or prompt; "" if there is none
@@ -108,7 +110,8 @@ public:
     message_sink& operator=(const message_sink&) = delete;
     virtual ~message_sink() = default;
 
-    /// Returns the buffer to which the caller appends the text of one message. `end` must follow, with the same description.
+    /// Returns the buffer to which the caller appends the text of one message, or which it swaps with one that begins with the same
+    /// content. `end` must follow, with the same description.
     virtual std::string& begin(const outgoing_message& about) = 0;
     virtual void end(const outgoing_message& about) = 0;
     /// Bytes that wait for the reader of this stream.

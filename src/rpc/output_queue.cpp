@@ -1,5 +1,6 @@
 #include "rpc/output_queue.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace keel::inline KEEL_ABI::rpc {
@@ -32,6 +33,7 @@ void output_queue::on_written(std::size_t n) {
     written_ += n;
     if (written_ == bytes_.size()) {
         if (bytes_.capacity() > kept_capacity) {
+            async::give_back(bytes_, spares_);
             clear();
         } else {
             bytes_.clear();
@@ -47,9 +49,14 @@ void output_queue::on_written(std::size_t n) {
 }
 
 // Reuses the room of written bytes first: growing would keep and copy them.
-void output_queue::make_room() {
+void output_queue::make_room(std::size_t size) {
     if (done_ > 0 && written_ >= bytes_.size() / 4) compact();
-    else if (bytes_.size() >= kept_capacity && bytes_.capacity() < stalled_capacity) bytes_.reserve(stalled_capacity);
+    const std::size_t needed = bytes_.size() + size + spare_room;
+    if (size > 0 && needed > bytes_.capacity() && needed > kept_capacity) {
+        const std::size_t used = bytes_.size();
+        async::enlarge(bytes_, used, std::max(needed, 2 * used), spares_);
+        bytes_.resize(used);
+    } else if (bytes_.size() >= kept_capacity && bytes_.capacity() < stalled_capacity) bytes_.reserve(stalled_capacity);
 }
 
 void output_queue::compact() noexcept {

@@ -2,6 +2,7 @@
 
 // The messages that wait to be written to a byte stream, with their boundaries.
 
+#include "async/spare_buffers.hpp"
 #include "rpc/message_sink.hpp"
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace keel::inline KEEL_ABI::rpc {
 /// withdrawn (rules B4, B5, D6).
 class output_queue {
 public:
-    output_queue() = default;
+    explicit output_queue(async::spare_buffers* spares = nullptr) noexcept : spares_(spares) {}
     output_queue(const output_queue&) = delete;
     output_queue& operator=(const output_queue&) = delete;
     ~output_queue() = default;
@@ -29,9 +30,9 @@ public:
     /// The first `n` bytes of pending() were written.
     void on_written(std::size_t n);
 
-    /// Append one message to the returned buffer, then call end, which adds the newline.
-    std::string& begin() {
-        if (bytes_.capacity() - bytes_.size() < spare_room) make_room();
+    /// Append one message to the returned buffer, then call end, which adds the newline. `size` is the size of a large message, if known.
+    std::string& begin(std::size_t size = 0) {
+        if (bytes_.capacity() - bytes_.size() < size + spare_room) make_room(size);
         return bytes_;
     }
     void end(const outgoing_message& about);
@@ -61,8 +62,9 @@ private:
         return messages_[index].end - (index == 0 ? 0 : messages_[index - 1].end);
     }
     void compact() noexcept;
-    void make_room();
+    void make_room(std::size_t size);
 
+    async::spare_buffers* const spares_;
     std::string bytes_;
     std::size_t written_ = 0;
     std::vector<queued> messages_;  // messages_[done_] is the first that is not completely written

@@ -148,21 +148,34 @@ void peer::start() {
     run_turn([this] { sink_.start(); });
 }
 
-void peer::receive(const message& m, stream_id from) {
+void peer::receive(const message& m, stream_id from, input_holder* holder) {
     run_turn([&] {
         core_.on_read(m, from);
+        const scoped_input mark(input_, holder);
         carry_out();  // now: the actions point into the message
     });
 }
 
-bool peer::receive_line(std::string_view line) {
+bool peer::receive_line(std::string_view line, input_holder* holder) {
+    const bool writable = holder != nullptr;
+    const bool large = line.size() >= large_input;
+    if (!large || line.starts_with('[')) holder = nullptr;
     bool more = false;
     run_turn([&] {
-        core_.on_line(line);
+        core_.on_line(line, writable);
+        const scoped_input mark(input_, holder);
         carry_out();  // now: the actions point into the line
+        if (large) core_.forget_line();
         more = core_.wants_input();
     });
     return more;
+}
+
+void peer::release_input() {
+    input_holder* holder = std::exchange(input_, nullptr);
+    if (!holder) return;
+    core_.forget_line();
+    holder->release_input();
 }
 
 void peer::receive_too_large(std::string_view beginning) {
@@ -304,9 +317,9 @@ std::shared_ptr<request> peer::open_request(serial id) {
     return r;
 }
 
-void peer::finish(serial request, text_pieces result) {
+void peer::finish(serial request, text_pieces result, std::string* body) {
     run_turn([&] {
-        core_.finish(request, result);
+        core_.finish(request, result, body);
         if (!requests_.empty()) requests_.erase(request);
     });
 }

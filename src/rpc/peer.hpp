@@ -42,6 +42,16 @@ protected:
     ~peer_user() = default;
 };
 
+/// Who holds the text of the message that a peer is receiving.
+class input_holder {
+public:
+    /// Nobody needs the text any more: if it is large, its memory can be used for the answer.
+    virtual void release_input() = 0;
+
+protected:
+    ~input_holder() = default;
+};
+
 /// Owned by std::shared_ptr: requests on other threads hold a weak one. Use it on its loop only.
 class peer : public std::enable_shared_from_this<peer> {
 public:
@@ -61,10 +71,16 @@ public:
     void start();
 
     // Input.
-    /// A message that the caller has parsed. Replies go to the stream `from`.
-    void receive(const message& m, stream_id from);
-    /// One line. Returns false once no more input is handled.
-    bool receive_line(std::string_view line);
+    /// A message that the caller has parsed. Replies go to the stream `from`. `holder` is null if its text is small or
+    /// cannot be released.
+    void receive(const message& m, stream_id from, input_holder* holder = nullptr);
+    /// One line. Returns false once no more input is handled. With a `holder` the text of the line may be overwritten.
+    bool receive_line(std::string_view line, input_holder* holder = nullptr);
+    /// Inside peer_user::on_request: the message, its method and its parameters are not used any more.
+    void release_input();
+    /// False if the text is small, or shared by the requests of a batch.
+    bool holds_large_input() const noexcept { return input_ != nullptr; }
+    static constexpr std::size_t large_input = 64 * 1024;
     /// See peer_core::on_too_large.
     void receive_too_large(std::string_view beginning);
     /// The input ended; `remainder` is what came after the last newline.
@@ -82,7 +98,8 @@ public:
     bool closed() const noexcept { return core_.closed(); }
 
     // Responses.
-    void finish(serial request, text_pieces result);
+    /// `body`, if not null, has the content of `result[1]` of three pieces. It may be swapped with another buffer.
+    void finish(serial request, text_pieces result, std::string* body = nullptr);
     void finish(serial request, std::string_view result) { finish(request, text_pieces(&result, 1)); }
     void finish(serial request, const failure& why);
     void finish(serial request, const handler_outcome& outcome);
@@ -126,6 +143,17 @@ private:
         bool& flag_;
     };
 
+    class scoped_input {
+    public:
+        scoped_input(input_holder*& at, input_holder* holder) noexcept : at_(at) { at_ = holder; }
+        scoped_input(const scoped_input&) = delete;
+        scoped_input& operator=(const scoped_input&) = delete;
+        ~scoped_input() { at_ = nullptr; }
+
+    private:
+        input_holder*& at_;
+    };
+
     void end_turn();
     void end_broken_turn(const char* cause);
     void carry_out();
@@ -147,6 +175,7 @@ private:
     time_point timer_at_{};
     std::vector<action> actions_;  // being carried out; empty otherwise
     std::size_t next_action_ = 0;
+    input_holder* input_ = nullptr;  // of the request that is being started
 
     std::unordered_map<serial, std::shared_ptr<request>> requests_;
     struct serial_hash {

@@ -12,6 +12,14 @@ namespace keel::inline KEEL_ABI::rpc {
 namespace {
 constexpr double reports_per_second = 10;         // log messages that a peer can cause
 constexpr std::size_t max_progress_token = 1024;  // bytes; it is kept and repeated in every progress notification
+
+/// The size of a text, or 0 if it is not large.
+std::size_t large_size(text_pieces text) noexcept {
+    constexpr std::size_t large = 32 * 1024;
+    std::size_t size = 0;
+    for (std::string_view piece : text) size += piece.size();
+    return size >= large ? size : 0;
+}
 }  // namespace
 
 peer_core::peer_core(role r, const limits& bounds, message_sink& sink, std::shared_ptr<flight_budget> budget)
@@ -25,9 +33,11 @@ peer_core::~peer_core() {
 
 // ---- input ----
 
-void peer_core::on_line(std::string_view line) {
+void peer_core::on_line(std::string_view line, bool writable) {
     if (!wants_input()) return;
-    const json::value* v = document_.read(line, {.max_depth = limits_.max_depth});
+    const json::parse_options how{.max_depth = limits_.max_depth};
+    const json::value* v = writable ? document_.read_in_place(const_cast<char*>(line.data()), line.size(), how)
+                                    : document_.read(line, how);
     if (v) return serve(*v);
     ++counters_.rejected_input;
     // A client shows the text, so that a user who started the wrong program sees its output. A server does not: clients may send secrets.
@@ -310,7 +320,7 @@ bool peer_core::begin(serial request) {
     return true;
 }
 
-void peer_core::finish(serial request, text_pieces result) {
+void peer_core::finish(serial request, text_pieces result, std::string* body) {
     auto at = incoming_.find(request);
     if (at == incoming_.end()) {  // abandoned
         ++counters_.dropped_late;
@@ -328,7 +338,7 @@ void peer_core::finish(serial request, text_pieces result) {
         settle(r, request_state::answered);
         if (!r.nested.empty()) cancel_nested(r);  // first: the response is the last message of a request
         send_deferred(request, r);
-        write_response(request, r, result, nullptr);
+        write_response(request, r, result, nullptr, body);
     } else {
         ++counters_.dropped_late;
     }
@@ -417,7 +427,8 @@ bool peer_core::in_batch(serial request) const noexcept {
 
 // ---- responses ----
 
-void peer_core::write_response(serial request, const incoming_request& r, text_pieces result, const failure* why) {
+void peer_core::write_response(serial request, const incoming_request& r, text_pieces result, const failure* why,
+                               std::string* body) {
     if (!can_send()) {
         ++counters_.dropped_late;
         return;
@@ -439,8 +450,12 @@ void peer_core::write_response(serial request, const incoming_request& r, text_p
                            .owner = request,
                            .stream = r.stream,
                            .answered_id = r.shielded ? nullptr : &r.id,  // a cancel cannot withdraw it (B10)
-                           .code = why ? why->code : 0};
-    append(sink_.begin(about));
+                           .code = why ? why->code : 0,
+                           .size = large_size(result)};
+    about.swaps = body && about.size > 0;
+    std::string& out = sink_.begin(about);
+    if (about.swaps) write_large_result(out, r.id, result, *body);
+    else append(out);
     sink_.end(about);
 }
 

@@ -173,7 +173,10 @@ public:
     void on_time();
 
     // Input.
-    void on_line(std::string_view line);
+    /// `writable`: the text of the line may be overwritten.
+    void on_line(std::string_view line, bool writable = false);
+    /// The last line is not used any more: frees what was needed to read it, if that is large.
+    void forget_line() noexcept { document_.clear(); }
     /// A message that the caller has parsed. Replies go to the stream `from`.
     void on_read(const message& m, stream_id from);
     /// A line longer than limits::max_message was skipped; `beginning` is the part of it that was kept.
@@ -192,7 +195,8 @@ public:
     // Handlers. Call begin once for each start_handler and, if it returns true, finish or finish_silently once.
     /// True: run the handler. False: the request was cancelled before its handler could start.
     bool begin(serial request);
-    void finish(serial request, text_pieces result);
+    /// See peer::finish.
+    void finish(serial request, text_pieces result, std::string* body = nullptr);
     void finish(serial request, std::string_view result) { finish(request, text_pieces(&result, 1)); }
     void finish(serial request, const failure& why);
     /// The handler ended because it was told to stop: nothing is sent.
@@ -330,7 +334,8 @@ private:
     bool can_send() const noexcept { return !output_lost_ && phase_ != phase::closed; }
     void reject(const request_id& id, const failure& why, const std::shared_ptr<batch>& group = {});
     void reject_anonymously(int code, const char* message);
-    void write_response(serial request, const incoming_request& r, text_pieces result, const failure* why);
+    void write_response(serial request, const incoming_request& r, text_pieces result, const failure* why,
+                        std::string* body = nullptr);
     void write_batch(std::shared_ptr<batch> group);
     void member_settled(const std::shared_ptr<batch>& group);
     bool withdraw_response(const request_id& id);

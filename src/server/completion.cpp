@@ -58,11 +58,9 @@ struct completing {
     detail::handler handler;
 };
 
-void write_proposals(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server,
-                     const void*) {
-    out += protocol::is_modern(rev) ? R"({"resultType":"complete","completion":)" : R"({"completion":)";
-    out += r.content;
-    end_result(out, rev, server);
+void write_proposals(result_text& out, detail::reply&, protocol::revision rev, const server_core& server, const void*) {
+    out.before += protocol::is_modern(rev) ? R"({"resultType":"complete","completion":)" : R"({"completion":)";
+    end_result(out.after, rev, server);
 }
 
 const completer* find_function(const std::map<std::string, completer>& all, const std::string& name) {

@@ -78,22 +78,21 @@ namespace keel::inline KEEL_ABI::server_side {
 
 namespace {
 
-void write_method(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server, const void*) {
-    std::string_view members = std::string_view(r.content).substr(1, r.content.size() - 2);
+void write_method(result_text& out, detail::reply& r, protocol::revision rev, const server_core& server, const void*) {
+    r.content.pop_back();  // the members and an opening brace are left
+    const bool has_members = r.content.size() > 1;
     if (protocol::is_modern(rev)) {
-        out += R"({"resultType":"complete")";
-        if (!members.empty()) out += ',';
-        out += members;
-        return end_result(out, rev, server, r.meta);
+        if (has_members) r.content.front() = ',';
+        else r.content.clear();
+        out.before += R"({"resultType":"complete")";
+        return end_result(out.after, rev, server, r.meta);
     }
-    out += '{';
-    out += members;
     if (r.meta.size() > 2) {  // not {}; all revisions have it in results
-        if (!members.empty()) out += ',';
-        out += R"("_meta":)";
-        out += r.meta;
+        if (has_members) out.after += ',';
+        out.after += R"("_meta":)";
+        out.after += r.meta;
     }
-    out += '}';
+    out.after += '}';
 }
 
 }  // namespace

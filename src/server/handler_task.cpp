@@ -25,9 +25,9 @@ task<std::string> run_coroutine(std::shared_ptr<detail::call_state> call, invoca
     blocking_monitor watching(call->request->line(), *call->server, {call->which, call->method, found.offer.get()});
     detail::reply reply = co_await found.handler->coroutine(std::move(ctx), std::move(found.made));
     if (stopped_to_ask(*call)) co_return call->questions->input_required();
-    std::string text;
-    found.write(text, reply, call->client->revision, *call->server, found.offer.get());
-    co_return text;
+    result_text around;
+    found.write(around, reply, call->client->revision, *call->server, found.offer.get());
+    co_return join(around, std::move(reply.content));
 }
 
 task<std::string> settle(std::shared_ptr<detail::call_state> call, task<std::string> work) {

@@ -31,8 +31,21 @@ struct incoming {
     protocol::revision rev;
 };
 
-/// Appends the result in the format of the revision. May throw detail::bad_result.
-using result_writer = void (*)(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server,
+/// What is around `reply::content` in a result. The content may be large: it is not copied to join the parts.
+struct result_text {
+    std::string before;
+    std::string after;
+
+    void clear() noexcept {
+        before.clear();
+        after.clear();
+    }
+};
+/// The whole result.
+std::string join(const result_text& around, std::string content);
+
+/// Appends what is around the content in the format of the revision, and may change the content. May throw detail::bad_result.
+using result_writer = void (*)(result_text& out, detail::reply& r, protocol::revision rev, const server_core& server,
                                const void* offer);
 
 /// RES-05: the variables of a URI leave their folder. The peer gets "resource not found"; the log has the reason.
@@ -71,8 +84,8 @@ rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, const detail:
 /// Returns the text of a result. Logs and throws keel::error for a failure, and throws keel::cancelled if there is no answer.
 std::string result_of(rpc::handler_outcome outcome, const server_core& server);
 
-/// Appends a tool's result in the format of the revision.
-void write_tool_result(std::string& out, const detail::reply& r, protocol::revision rev, const server_core& server);
+/// The result_writer of tools, without the validation of structured content.
+void write_tool_result(result_text& out, detail::reply& r, protocol::revision rev, const server_core& server);
 
 /// Throws the error for invalid parameters of a request (-32602).
 [[noreturn]] inline void invalid_params(const std::string& why) { throw error(error_code::invalid_params, why); }

@@ -136,13 +136,12 @@ std::string messages_for(protocol::revision rev, const std::string& messages) {
     return json::to_string(all);
 }
 
-void write_messages(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server,
+void write_messages(result_text& out, detail::reply& r, protocol::revision rev, const server_core& server,
                     const void*) {
-    out += protocol::is_modern(rev) ? R"({"resultType":"complete","messages":)" : R"({"messages":)";
-    if (r.only_text || rev >= protocol::revision::r2025_11_25) out += r.content;
-    else out += messages_for(rev, r.content);
-    out += r.extra;
-    end_result(out, rev, server, r.meta);
+    out.before += protocol::is_modern(rev) ? R"({"resultType":"complete","messages":)" : R"({"messages":)";
+    if (!r.only_text && rev < protocol::revision::r2025_11_25) r.content = messages_for(rev, r.content);
+    out.after += r.extra;
+    end_result(out.after, rev, server, r.meta);
 }
 
 }  // namespace

@@ -130,10 +130,10 @@ bool resource_lister::show(const resource& r, std::set<std::string>& shown, deta
     return true;
 }
 
-void write_list(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server, const void*) {
+void write_list(result_text& result, detail::reply& r, protocol::revision rev, const server_core& server, const void*) {
     const bool modern = protocol::is_modern(rev);
-    out += modern ? R"({"resultType":"complete","resources":[)" : R"({"resources":[)";
-    out += r.content;
+    result.before += modern ? R"({"resultType":"complete","resources":[)" : R"({"resources":[)";
+    std::string& out = result.after;
     out += ']';
     out += r.extra;
     if (modern) write_cache_hint(out, server.hint_for(protocol::method::resources_list));

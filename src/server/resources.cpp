@@ -160,23 +160,24 @@ std::string contents_for(protocol::revision rev, const std::string& contents) {
     return json::to_string(protocol::encode_for(rev, all));
 }
 
-void write_read(std::string& out, const detail::reply& r, protocol::revision rev, const server_core& server,
+void write_read(result_text& result, detail::reply& r, protocol::revision rev, const server_core& server,
                 const std::optional<cache_hint>& hint) {
     const bool modern = protocol::is_modern(rev);
-    out += modern ? R"({"resultType":"complete","contents":)" : R"({"contents":)";
-    if (r.only_text || protocol::has_titles(rev)) out += r.content;  // `only_text`: no contents have `_meta`
-    else out += contents_for(rev, r.content);
+    result.before += modern ? R"({"resultType":"complete","contents":)" : R"({"contents":)";
+    // `only_text`: no contents have `_meta`
+    if (!r.only_text && !protocol::has_titles(rev)) r.content = contents_for(rev, r.content);
+    std::string& out = result.after;
     if (modern && !r.extra.empty()) out += r.extra;  // the hint of this read takes precedence
     else if (modern) write_cache_hint(out, hint ? *hint : server.hint_for(protocol::method::resources_read));
     end_result(out, rev, server, r.meta);
 }
 
-void write_resource(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server,
+void write_resource(result_text& out, detail::reply& r, protocol::revision rev, const server_core& server,
                     const void* offer) {
     write_read(out, r, rev, server, static_cast<const resource_offer*>(offer)->cache);
 }
 
-void write_template(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server,
+void write_template(result_text& out, detail::reply& r, protocol::revision rev, const server_core& server,
                     const void* offer) {
     write_read(out, r, rev, server, static_cast<const template_offer*>(offer)->options.cache);
 }

@@ -17,6 +17,13 @@ resource_not_found::~resource_not_found() = default;  // see src/async/error.cpp
 
 namespace keel::inline KEEL_ABI::server_side {
 
+std::string join(const result_text& around, std::string content) {
+    content.reserve(around.before.size() + content.size() + around.after.size());
+    content.insert(0, around.before);
+    content += around.after;
+    return content;
+}
+
 void end_result(std::string& out, protocol::revision rev, const server_core& server, std::string_view meta) {
     bool modern = protocol::is_modern(rev);
     if (meta.size() > 2) {  // not {}
@@ -60,9 +67,9 @@ rpc::handler_outcome failed_result(const char* what, protocol::revision rev, con
     detail::reply reply;
     detail::write_text(reply, what);
     reply.is_error = true;
-    std::string text;
-    write_tool_result(text, reply, rev, server);
-    return rpc::handler_outcome::of(std::move(text));
+    result_text around;
+    write_tool_result(around, reply, rev, server);
+    return rpc::handler_outcome::of(join(around, std::move(reply.content)));
 }
 
 }  // namespace

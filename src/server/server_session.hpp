@@ -36,6 +36,7 @@ struct list_text {
 /// Lives on its loop. The server owns it until `ended` is called, which is its last call.
 class server_session final : public rpc::peer_user,
                              private rpc::request_watch,
+                             private detail::input_owner,
                              public std::enable_shared_from_this<server_session> {
 public:
     /// `own_streams`: each request has its own stream to the client (HTTP), so its end needs no notification.
@@ -79,6 +80,9 @@ private:
     std::uint16_t kind_of(std::string_view method) override;
     void on_settled(std::uint16_t kind, time_point since, bool with_error) noexcept override;
 
+    // detail::input_owner: of a quick handler
+    void release_input() override;
+
     // server_session_legacy.cpp: revisions up to 2025-11-25
     void on_legacy(rpc::serial id, std::string_view method, const json::value& params);
     void initialize(rpc::serial id, const json::value& params);
@@ -92,6 +96,7 @@ private:
         enum class kind : unsigned char { session, coroutine, worker };
         kind by = kind::session;
         rpc::text_pieces text;                     // session: the answer, in buffers that the next request reuses
+        std::string* body = nullptr;               // session: the buffer of the second piece, if it may be large
         task<std::string> work;                    // coroutine: not started
         std::shared_ptr<detail::call_state> call;  // coroutine: of the handler; null for subscriptions/listen
         std::shared_ptr<worker_call> blocking;     // worker: not submitted
@@ -114,7 +119,9 @@ private:
     void answer_with(std::string_view text, dispatched& out) noexcept;
     invocation find(const incoming& in);
     std::shared_ptr<detail::call_state> make_call(const incoming& in);
-    void run_quick(const incoming& in, const invocation& found, std::shared_ptr<detail::call_state> call,
+    void use_spare_buffer();
+    void free_large_reply();
+    void run_quick(const incoming& in, const invocation& found, std::shared_ptr<detail::call_state> call, bool in_chain,
                    dispatched& out);
     void enter_chain(const incoming& in, dispatched& out);
     /// The end of a middleware chain. `call` must outlive the task.
@@ -149,10 +156,12 @@ private:
     subscriber subscriber_;
     rpc::keep_alive keep_alive_;
 
-    detail::reply reply_;  // reused from call to call
+    detail::reply reply_;       // reused from call to call
+    bool large_reply_ = false;  // the last one was large
+    result_text around_;
     std::string text_;
     list_text list_;
-    std::array<std::string_view, 3> pieces_;  // of the answer, in the two above
+    std::array<std::string_view, 3> pieces_;  // of the answer, in the ones above
     time_point settled_at_{};  // when a request was last answered or its coroutine last returned to the loop
     rpc::counters told_;       // already added to the server's totals
     time_point reports_since_{};

@@ -1,6 +1,7 @@
 // From a request to its answer, in all revisions. A request passes through the middleware to `dispatch`; without middleware,
 // `dispatch` is called directly.
 
+#include "async/reactor.hpp"
 #include "server/blocking_monitor.hpp"
 #include "server/handler_task.hpp"
 #include "server/middleware_chain.hpp"
@@ -31,9 +32,11 @@ void server_session::serve(const incoming& in) {
     } catch (...) {  // outcome_of_failure handles all exceptions
         bool told_to_stop = !peer_->core().is_open(in.id);
         peer_->finish(in.id, outcome_of_failure(std::current_exception(), told_to_stop, in.which, in.rev, *server_));
+        free_large_reply();
         return check_quick(in, next, settled_at_);
     }
-    peer_->finish(in.id, next.text);
+    peer_->finish(in.id, next.text, next.body);
+    free_large_reply();
     check_quick(in, next, settled_at_);
 }
 
@@ -72,7 +75,7 @@ void server_session::dispatch(const incoming& in, std::shared_ptr<detail::call_s
         // Answering a request reads the clock anyway; in a chain the answer comes later.
         out.begin = in_chain ? async::coarse_now(peer_->loop()) : std::max(settled_at_, peer_->core().now());
         out.offer = found.offer;
-        return run_quick(in, found, std::move(call), out);
+        return run_quick(in, found, std::move(call), in_chain, out);
     }
     if (!handler.coroutine) {
         out.by = dispatched::kind::worker;
@@ -180,13 +183,16 @@ std::shared_ptr<detail::call_state> server_session::make_call(const incoming& in
 }
 
 void server_session::run_quick(const incoming& in, const invocation& found, std::shared_ptr<detail::call_state> call,
-                               dispatched& out) {
+                               bool in_chain, dispatched& out) {
     reply_.content.clear();
     reply_.structured.clear();
     reply_.extra.clear();
     reply_.meta.clear();
     reply_.is_error = false;
     reply_.only_text = true;
+    if (large_reply_) use_spare_buffer();  // this one may be, too
+    // In a chain the message may be another one, and the parameters belong to the chain.
+    reply_.input = in_chain || !peer_->holds_large_input() ? nullptr : this;
     handler_mark mark(*server_);
     if (call) {
         context ctx(std::move(call));
@@ -194,9 +200,32 @@ void server_session::run_quick(const incoming& in, const invocation& found, std:
     } else {
         found.handler->plain(nullptr, found.given(), reply_);
     }
-    text_.clear();
-    found.write(text_, reply_, in.rev, *server_, found.offer.get());
-    answer_with(text_, out);
+    around_.clear();
+    found.write(around_, reply_, in.rev, *server_, found.offer.get());
+    pieces_ = {around_.before, reply_.content, around_.after};
+    out.text = pieces_;
+    out.body = &reply_.content;
+    large_reply_ = reply_.content.size() >= async::spare_buffers::smallest;
+}
+
+// The memory of a large message is used for its answer.
+void server_session::release_input() {
+    peer_->release_input();
+    use_spare_buffer();
+}
+
+void server_session::use_spare_buffer() {
+    auto* spares = async::spares_of(peer_->loop());
+    if (!spares) return;
+    if (reply_.content.capacity() >= async::spare_buffers::smallest) async::give_back(reply_.content, spares);
+    if (spares->empty()) return;
+    reply_.content = spares->take(0);
+    reply_.content.clear();
+}
+
+void server_session::free_large_reply() {
+    if (reply_.content.capacity() < async::spare_buffers::smallest) return;
+    async::give_back(reply_.content, async::spares_of(peer_->loop()));
 }
 
 // ---- middleware ----

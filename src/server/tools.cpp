@@ -102,7 +102,7 @@ std::string blocks_for(protocol::revision r, const std::string& content) {
     return json::to_string(blocks);
 }
 
-void write_tool(std::string& out, detail::reply& r, protocol::revision rev, const server_core& server,
+void write_tool(result_text& out, detail::reply& r, protocol::revision rev, const server_core& server,
                 const void* offer) {
     const tool& t = *static_cast<const tool*>(offer);
     if (t.output && t.check_output && !r.is_error) {
@@ -119,11 +119,11 @@ void write_tool(std::string& out, detail::reply& r, protocol::revision rev, cons
 
 }  // namespace
 
-void write_tool_result(std::string& out, const detail::reply& r, protocol::revision rev, const server_core& server) {
-    out += protocol::is_modern(rev) ? R"({"resultType":"complete","content":)" : R"({"content":)";
-    if (r.content.empty()) out += "[]";
-    else if (r.only_text || rev >= protocol::revision::r2025_11_25) out += r.content;
-    else out += blocks_for(rev, r.content);
+void write_tool_result(result_text& result, detail::reply& r, protocol::revision rev, const server_core& server) {
+    result.before += protocol::is_modern(rev) ? R"({"resultType":"complete","content":)" : R"({"content":)";
+    if (r.content.empty()) r.content = "[]";
+    else if (!r.only_text && rev < protocol::revision::r2025_11_25) r.content = blocks_for(rev, r.content);
+    std::string& out = result.after;
     if (!r.structured.empty() && protocol::has_structured_content(rev) &&
         (r.structured.front() == '{' || protocol::has_any_structured_content(rev))) {
         out += R"(,"structuredContent":)";

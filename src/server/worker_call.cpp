@@ -15,22 +15,38 @@ std::optional<json::value> worker_call::take_input() {
     return std::exchange(input_, std::nullopt);
 }
 
+namespace {
+
+class input_dropper final : public detail::input_owner {
+public:
+    explicit input_dropper(std::optional<json::value>& input) noexcept : input_(input) {}
+    ~input_dropper() = default;
+    void release_input() override { *input_ = json::value(); }
+
+private:
+    std::optional<json::value>& input_;
+};
+
+}  // namespace
+
 rpc::handler_outcome worker_call::run() {
     std::optional<json::value> input = take_input();
     if (!input) return {};
     handler_mark mark(server());
     detail::reply reply;
-    std::string text;
+    result_text around;
     try {
         context ctx(state_);
+        input_dropper dropper(input);
+        reply.input = &dropper;
         call_.handler->plain(&ctx, *input, reply);
-        call_.write(text, reply, state_->client->revision, server(), call_.offer.get());
+        call_.write(around, reply, state_->client->revision, server(), call_.offer.get());
     } catch (abi::__forced_unwind&) {
         throw;
     } catch (...) {  // outcome_of_failure handles all exceptions
         return outcome_of_failure(std::current_exception(), *state_);
     }
-    return rpc::handler_outcome::of(std::move(text));
+    return rpc::handler_outcome::of(join(around, std::move(reply.content)));
 }
 
 void worker_call::tell(rpc::handler_outcome outcome) {

@@ -129,7 +129,8 @@ void fd_connection::stop_watching() noexcept {
 }
 
 void fd_connection::read_some() {
-    std::span<char> room = reactor_->read_buffer();
+    std::span<char> room = listener_->input_room();
+    if (room.empty()) room = reactor_->read_buffer();
     ssize_t n = input_.is_socket ? ::recv(input_.fd.get(), room.data(), room.size(), MSG_DONTWAIT)
                                  : ::read(input_.fd.get(), room.data(), room.size());
     if (n > 0) {

@@ -502,6 +502,32 @@ TEST_CASE("memory is reused up to a limit, and freed on release") {
     CHECK(reader.memory() == 0);
 }
 
+TEST_CASE("a large body is read where it is kept, never beyond its end") {
+    request_reader reader;
+    const std::string body(1'000'000, 'x');
+    CHECK(reader.room().empty());
+    reader.feed(post("Content-Length: 1000000\r\n", body.substr(0, 1000)));
+    CHECK(reader.room().empty());  // a small piece does not tell how much will come
+    reader.feed(body.substr(0, 100'000));
+    std::size_t left = 1'000'000 - 101'000;
+    while (left > 0) {
+        std::span<char> room = reader.room();
+        REQUIRE(!room.empty());
+        REQUIRE(room.size() <= left);
+        std::fill(room.begin(), room.end(), 'x');
+        REQUIRE(reader.feed({room.data(), room.size()}) == room.size());
+        left -= room.size();
+    }
+    REQUIRE(reader.at() == state::complete);
+    CHECK(reader.get().body == body);
+    CHECK(reader.room().empty());
+    reader.release_body();
+    CHECK(reader.at() == state::complete);
+    CHECK(reader.get().body.empty());
+    CHECK(reader.get().method == "POST");
+    CHECK(reader.memory() < 64 * 1024);
+}
+
 TEST_CASE("no state of a request leaks into the next") {
     request_reader reader;
     reader.feed(post("A: 1\r\nTransfer-Encoding: chunked\r\n", "3;x\r\nabc\r\n0\r\nT: 1\r\n\r\n"));

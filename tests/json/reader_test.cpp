@@ -15,15 +15,21 @@ using json::value;
 
 namespace {
 
-/// Reads a text and writes it again; or the reason and offset of the error.
+/// Reads a text and writes it again; or the reason and offset of the error. Decoding in place must not make a difference.
 std::string outcome(std::string_view text, std::size_t max_depth = 512) {
     // In a block of exactly this size, so that a sanitizer detects every read beyond the text.
     const std::unique_ptr<char[]> bytes(new char[text.size()]);
     if (!text.empty()) std::memcpy(bytes.get(), text.data(), text.size());
     json::document source;
-    const value* v = source.read({bytes.get(), text.size()}, {.max_depth = max_depth});
-    if (v) return json::to_string(*v);
-    return std::string(source.error().what) + " @" + std::to_string(source.error().offset);
+    const auto show = [&](const value* v) {
+        if (v) return json::to_string(*v);
+        return std::string(source.error().what) + " @" + std::to_string(source.error().offset);
+    };
+    const std::string copied = show(source.read({bytes.get(), text.size()}, {.max_depth = max_depth}));
+    REQUIRE(std::string_view(bytes.get(), text.size()) == text);
+    const std::string in_place = show(source.read_in_place(bytes.get(), text.size(), {.max_depth = max_depth}));
+    REQUIRE(in_place == copied);
+    return copied;
 }
 
 bool reads(std::string_view text) { return json::document().read(text) != nullptr; }
@@ -283,6 +289,7 @@ TEST_CASE("E1: changing any byte to any other never crashes the reader") {
         for (int c = 0; c != 256; ++c) {
             std::string changed = text;
             changed[at] = static_cast<char>(c);
+            REQUIRE(!outcome(changed).empty());
             if (const value* v = source.read(changed)) {
                 REQUIRE(json::parse(json::to_string(*v)) == *v);
             } else {
@@ -324,10 +331,16 @@ TEST_CASE("strings with escapes of any length are read completely") {
     for (std::size_t n : {0u, 1u, 15u, 16u, 17u, 100u, 4000u, 4096u, 5000u, 70'000u, 3'000'000u}) {
         const std::string body(n, 'x');
         const std::string text = "[\"" + body + "\\n" + body + "é\\\\" + body + "\",\"\\t\"]";
-        const value* v = source.read(text);
-        REQUIRE(v);
-        CHECK((v->at(0).as_string() == body + "\n" + body + "é\\" + body));
-        CHECK(v->at(1) == "\t");
+        std::string overwritten = text;
+        for (bool in_place : {false, true}) {
+            const value* v =
+                in_place ? source.read_in_place(overwritten.data(), overwritten.size()) : source.read(text);
+            REQUIRE(v);
+            CHECK((v->at(0).as_string() == body + "\n" + body + "é\\" + body));
+            CHECK(v->at(1) == "\t");
+            const char* at = v->at(0).as_string().data();
+            CHECK((at > overwritten.data() && at < overwritten.data() + overwritten.size()) == in_place);
+        }
     }
 }
 

@@ -95,3 +95,24 @@ TEST_CASE("every written value is read back as the same value") {
         REQUIRE(!copy.borrowed());
     }
 }
+
+TEST_CASE("strings of several blocks are written like short ones") {
+    for (std::size_t n : {16'383u, 16'384u, 16'385u, 40'000u, 100'000u}) {
+        for (std::string_view special : {"", "\n", "é", "\"", "\x01"}) {
+            for (std::size_t at :
+                 {std::size_t{0}, std::size_t{16'383}, std::size_t{16'384}, std::size_t{16'385}, n - 1}) {
+                std::string text(n, 'x');
+                if (at < n) text.insert(at, special);
+                std::string out;
+                REQUIRE(json::write_string(out, text));
+                REQUIRE(json::parse(out).as_string() == text);
+                REQUIRE(out.size() <= text.size() + 2 + 5);
+            }
+        }
+        std::string bad(n, 'x');
+        bad.back() = '\x80';
+        std::string out = "before";
+        CHECK(!json::write_string(out, bad));
+        CHECK(out == "before");
+    }
+}

@@ -169,3 +169,24 @@ TEST_CASE("E3: a truncated text that is not an object has no id") {
     CHECK(id_in("") == "none");
     CHECK(id_in("  \t\r\n") == "none");
 }
+
+TEST_CASE("a large result is written the same way with and without its buffer") {
+    const std::string content(100'000, 'x');
+    for (std::size_t before : {0u, 10u, 4096u, 5000u}) {
+        for (std::size_t spare : {0u, 1000u}) {
+            CAPTURE(before);
+            CAPTURE(spare);
+            std::string body;
+            body.reserve(content.size() + spare);
+            body = content;
+            const char* const memory = body.data();
+            const std::string_view pieces[] = {R"({"content":)", body, "}"};
+            std::string copied(before, '-');
+            write_result(copied, request_id("a"), pieces);
+            std::string out(before, '-');
+            write_large_result(out, request_id("a"), pieces, body);
+            CHECK((out == copied));
+            CHECK((out.data() == memory) == (spare > 100 && before <= 500));
+        }
+    }
+}

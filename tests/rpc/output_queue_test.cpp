@@ -2,6 +2,7 @@
 
 #include "rpc/output_queue.hpp"
 #include "harness.hpp"
+#include "support/manual_loop.hpp"
 
 #include <random>
 
@@ -221,4 +222,26 @@ TEST_CASE("J1: bytes of replies are counted separately from those of requests, w
         out.clear();
         CHECK(out.reply_bytes() == 0);
     }
+}
+
+TEST_CASE("the buffer of a large message is kept for the next one, outside of the queue") {
+    keel::test::manual_loop loop;
+    keel::async::spare_buffers spares(loop);
+    output_queue out(&spares);
+    const std::string text(1'000'000, 'x');
+    add(out, 1, "before");
+    const auto add_large = [&] {
+        out.begin(text.size()) += text;
+        out.end({.type = outgoing_message::kind::result, .owner = 2});
+    };
+    add_large();
+    CHECK(take(out, 10'000'000) == "before\n" + text + "\n");
+    const std::size_t kept = spares.bytes();
+    CHECK(kept >= text.size());
+    CHECK(out.begin().capacity() < 100);
+    add_large();
+    CHECK(spares.bytes() < kept);
+    CHECK(take(out, 500'000) == text.substr(0, 500'000));
+    CHECK(take(out, 10'000'000) == text.substr(500'000) + "\n");
+    CHECK(spares.bytes() == kept);
 }
