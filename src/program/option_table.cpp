@@ -1,6 +1,7 @@
 #include "program/option_table.hpp"
 
 #include "http/origin_check.hpp"
+#include "http_common/forwarded.hpp"
 #include "program/command_line.hpp"
 #include "program/option_values.hpp"
 #include "program/passed_sockets.hpp"
@@ -109,6 +110,11 @@ string set_allowed_host(command_line& line, const string& text) {
 string set_allowed_origin(command_line& line, const string& text) {
     line.http.allow_origins.push_back(text);
     return problem_of([&] { http::origin_check({.origins = {text}}); });
+}
+
+string set_trusted_proxy(command_line& line, const string& text) {
+    line.http.trusted_proxies.push_back(text);
+    return problem_of([&] { http::trusted_proxies check(std::span(&text, 1)); });
 }
 
 string set_socket_mode(command_line& line, const string& text) {
@@ -228,7 +234,7 @@ constexpr auto table = std::to_array<option>({
     {"--trusted-proxy", "NETWORK", "an address or network", "KEEL_TRUSTED_PROXY", http,
      "believe X-Forwarded-For and Forwarded headers of this proxy: an address, a network (10.0.0.0/8), or unix; may be "
      "repeated",
-     KEEL_STORE(line.http.trusted_proxies.push_back(text)), true},
+     set_trusted_proxy, true},
     {"--max-connections-per-client", "N", "a number", "KEEL_MAX_CONNECTIONS_PER_CLIENT", http,
      "open connections of one address or principal (default: 2048; 0: no quota)",
      KEEL_STORE_QUOTA(http.limits.max_connections_per_client)},

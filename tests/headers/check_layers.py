@@ -45,7 +45,7 @@ MAY_INCLUDE = {
     "http": "json async transport tls rpc protocol server http_common",
     "http_client": "json schema async transport tls rpc protocol client http_common",
     "config": "json client",
-    "program": "async transport server http",
+    "program": "async transport server http_common http",
     "tools": "json describe schema async protocol server client config program",
 }
 

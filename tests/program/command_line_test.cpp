@@ -209,6 +209,8 @@ TEST_CASE("a malformed address or value is reported with the name of its option,
     named({"--allow-host", "a b"}, "--allow-host: ");
     named({"--allow-host", ""}, "--allow-host: ");
     named({"--allow-origin", "example.com"}, "--allow-origin: ");
+    named({"--trusted-proxy", "10.0.0.0/99"}, "--trusted-proxy: ");
+    named({"--trusted-proxy", "proxy.example"}, "--trusted-proxy: ");
     named({"--socket-mode", "rw"}, "--socket-mode: ");
     named({"--socket-mode", "1000"}, "--socket-mode: ");
     named({"--max-body", "4 M"}, "--max-body: ");
