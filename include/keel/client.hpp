@@ -13,6 +13,7 @@
 #include <keel/answering.hpp>
 #include <keel/call.hpp>
 #include <keel/limits.hpp>
+#include <keel/log.hpp>
 #include <keel/log_level.hpp>
 #include <keel/loop.hpp>
 #include <keel/prompt.hpp>
@@ -135,8 +136,8 @@ struct KEEL_API client_options {
     std::function<void(const disconnection&)> on_disconnected = {};
     /// Called with the standard error output of a child process.
     std::function<void(std::string_view)> on_stderr = {};
-    /// The log of the library: invalid input, ignored tools, failed callbacks. Called on any thread; must not throw.
-    std::function<void(log_level, std::string_view)> log = {};
+    /// The log of the library: invalid input, ignored tools, failed callbacks. As server_options::log.
+    log_sink log = {};
 };
 
 /// What the server reported when the client connected.

@@ -6,6 +6,7 @@
 //     web.start("127.0.0.1:8848");        // http://127.0.0.1:8848/mcp
 //     server.wait();
 
+#include <keel/access_log.hpp>
 #include <keel/limits.hpp>
 #include <keel/loop.hpp>
 #include <keel/server.hpp>
@@ -139,6 +140,8 @@ struct KEEL_API http_options {
     duration unready_time = duration::zero();
     /// Permissions of the file of a Unix socket. 0600: only processes of the same user can connect, 0660: also those of its group.
     unsigned socket_mode = 0600;
+    /// Receives an entry for each HTTP request; see keel::access_log_to. Empty: none.
+    keel::access_log access_log = {};
 
     http_limits limits = {};
 };

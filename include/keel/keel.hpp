@@ -2,6 +2,7 @@
 
 // All of Keel except <keel/asio.hpp>, which needs Boost. Link keel::keel.
 
+#include <keel/access_log.hpp>
 #include <keel/answering.hpp>
 #include <keel/asking.hpp>
 #include <keel/async.hpp>
@@ -22,6 +23,7 @@
 #include <keel/http_server.hpp>
 #include <keel/json.hpp>
 #include <keel/limits.hpp>
+#include <keel/log.hpp>
 #include <keel/log_level.hpp>
 #include <keel/loop.hpp>
 #include <keel/main.hpp>

@@ -13,6 +13,7 @@
 
 #include <keel/connection.hpp>
 #include <keel/limits.hpp>
+#include <keel/log.hpp>
 #include <keel/loop.hpp>
 #include <keel/middleware.hpp>
 #include <keel/prompt_handler.hpp>
@@ -76,9 +77,9 @@ struct KEEL_API server_options {
     /// Protocol extensions that this server supports: identifier ("com.example/thing") and settings, an object.
     std::map<std::string, json::value> extensions = {};
     asking_options asking = {};
-    /// The log of the library: invalid input, failed handlers. Called on any thread; must not throw. Without it the library logs
-    /// nothing.
-    std::function<void(log_level, std::string_view)> log = {};
+    /// The log of the library: invalid input, failed handlers. A function void(log_level, std::string_view), one that takes a
+    /// log_record, or keel::log_to. Called on any thread; must not throw. Without it the library logs nothing.
+    log_sink log = {};
 };
 
 struct http_options;  // keel/http_server.hpp

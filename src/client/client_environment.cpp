@@ -43,7 +43,7 @@ client_environment::client_environment(std::shared_ptr<loop> l, std::shared_ptr<
     : on(std::move(l)), where(std::move(c)), options(validated(std::move(o))) {}
 
 void client_environment::log(log_level level, std::string_view text) const {
-    if (!options.log) return;
+    if (!options.log.wants(level)) return;
     try {
         options.log(level, text);
     } catch (abi::__forced_unwind&) {

@@ -116,6 +116,15 @@ void client_session::on_notification(rpc::peer&, std::string_view method, const 
 
 void client_session::on_report(std::string_view text) { environment_.log(log_level::warning, text); }
 
+void client_session::on_cancelled(rpc::serial, std::string_view reason) {
+    environment_.log(log_level::info,
+                     "the server cancelled its request" + (reason.empty() ? "" : ": " + std::string(reason)));
+}
+
+void client_session::on_handler_failed(rpc::serial, std::string_view what) {
+    environment_.log(log_level::error, "handler failed: " + std::string(what));
+}
+
 void client_session::on_session_lost() {
     end_subscriptions("the session has expired on the server");
     user_->on_session_expired(shared_from_this());

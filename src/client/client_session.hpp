@@ -97,6 +97,8 @@ private:
     void on_request(rpc::peer& p, rpc::serial request, std::string_view method, const json::value* params) override;
     void on_notification(rpc::peer& p, std::string_view method, const json::value* params) override;
     void on_report(std::string_view text) override;
+    void on_cancelled(rpc::serial request, std::string_view reason) override;
+    void on_handler_failed(rpc::serial request, std::string_view what) override;
     void on_turn_end() noexcept override;
     void on_closed(std::string_view cause, std::size_t abandoned) override;
     void on_session_lost() override;

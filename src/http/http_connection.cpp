@@ -2,6 +2,7 @@
 
 #include "async/reactor.hpp"
 #include "http/http_server_core.hpp"
+#include "http/refusal_log.hpp"
 #include "http/router.hpp"
 #include "http/stateless_handler.hpp"
 
@@ -31,6 +32,7 @@ http_connection::http_connection(keel::http::http_worker& l, std::unique_ptr<con
                                  bool monitor, counted_use use)
     : worker_(l), wire_(std::move(wire)), core_(limits_of(l.shared), l.coarse_now(), async::spares_of(*l.loop)),
       peer_(peer), address_use_(std::move(use)), behind_proxy_(l.shared.proxies.contains(peer)), monitor_(monitor) {
+    if (l.shared.options.access_log) access_ = std::make_unique<access_record>(l.shared.options.access_log);
     report_memory();
 }
 
@@ -148,14 +150,24 @@ void http_connection::carry_out(http1_core::action what) {
     switch (what) {
         case action::none: break;
         case action::check_head:
+            if (access_) access_->begin(core_.current());
+            reading_request_ = true;
             contain([this] { check_head(*this, core_.current()); });
+            reading_request_ = false;
             if (!answering()) worker_.count_request();  // else it is dispatched later
             break;
         case action::dispatch:
             worker_.count_request();
+            if (access_) {
+                access_->begin(core_.current());
+                access_->set_body(core_.current().body.size());
+            }
+            reading_request_ = true;
             contain([this] { handle(*this, core_.current()); });
+            reading_request_ = false;
             break;
         case action::refuse:
+            if (access_) access_->begin();
             contain([this] { respond_error(*this, core_.refusal().status, core_.refusal().reason); });
             break;
         case action::write:
@@ -188,6 +200,7 @@ void http_connection::carry_out(http1_core::action what) {
             break;
         case action::close:
             stream_count_.close();
+            end_access();
             close_sides();
             address_use_.release();
             principal_use_.release();
@@ -253,10 +266,25 @@ void http_connection::expect_answer(std::shared_ptr<answer_watcher> from) noexce
 
 void http_connection::prepare_response(int status) {
     if (status >= 400) worker_.shared.counters.refused.fetch_add(1, std::memory_order_relaxed);
+    if (access_) access_->set_status(status);
     if (worker_.stopping()) core_.retire();
 }
 
+void http_connection::end_access() {
+    if (!access_) return;
+    const auto& principal = admitted_.principal;
+    access_->end(principal ? std::string_view(*principal) : std::string_view(), client());
+}
+
+template <class F>
+void http_connection::counted(F write) {
+    if (access_) access_->before_output(core_.waiting());
+    write();
+    if (access_) access_->after_output(core_.waiting());
+}
+
 void http_connection::response_completed() {
+    end_access();
     watcher_.reset();
     admitted_ = {};
     common_headers_.clear();
@@ -267,12 +295,18 @@ void http_connection::respond(int status, std::string_view content_type, std::st
                               std::string_view headers) {
     if (!answering()) return;
     prepare_response(status);
-    core_.respond(status, content_type, body, {worker_.date_line(), headers, common_headers_}, now());
+    if (status >= 400) {
+        const std::string line =
+            reading_request_ ? std::string(current().method) + " " + std::string(current().path) : "";
+        log_refusal(*this, status, line, body);
+    }
+    counted([&] { core_.respond(status, content_type, body, {worker_.date_line(), headers, common_headers_}, now()); });
     response_completed();
 }
 
 std::string& http_connection::begin_json(int status, std::string_view headers, std::size_t size) {
     prepare_response(status);
+    if (access_) access_->before_output(core_.waiting());
     if (headers.empty() && common_headers_.empty()) return core_.begin_json(status, worker_.date_line(), size);
     std::string lines(worker_.date_line());
     lines += headers;
@@ -282,24 +316,26 @@ std::string& http_connection::begin_json(int status, std::string_view headers, s
 
 void http_connection::end_json() {
     core_.end_json(now());
+    if (access_) access_->after_output(core_.waiting());
     response_completed();
 }
 
 void http_connection::open_stream(std::string_view headers) {
     prepare_response(200);
-    core_.open_stream({worker_.date_line(), headers, common_headers_});
+    counted([&] { core_.open_stream({worker_.date_line(), headers, common_headers_}); });
     stream_count_.open(worker_.shared.counters.streams);
     flush();
 }
 
 void http_connection::end_events() {
     core_.end_events(now());
+    if (access_) access_->after_output(core_.waiting());
     flush();
 }
 
 void http_connection::end_stream() {
     stream_count_.close();
-    core_.end_stream(now());
+    counted([&] { core_.end_stream(now()); });
     response_completed();
 }
 

@@ -2,6 +2,7 @@
 
 // The driver of http1_core: one HTTP connection with its socket and the objects that answer its requests.
 
+#include "http/access_record.hpp"
 #include "http/answer_watcher.hpp"
 #include "http/client_quotas.hpp"
 #include "http/http1_core.hpp"
@@ -85,7 +86,10 @@ public:
 
     void open_stream(std::string_view headers = {});
     /// Append whole events to the returned string, then call end_events.
-    std::string& begin_events() { return core_.begin_events(); }
+    std::string& begin_events() {
+        if (access_) access_->before_output(core_.waiting());
+        return core_.begin_events();
+    }
     void end_events();
     void end_stream();
 
@@ -117,6 +121,9 @@ public:
         ip_address client = {};                             // see client()
     };
     admission& admitted() noexcept { return admitted_; }
+    const admission& admitted() const noexcept { return admitted_; }
+    /// The entry of the current request in the access log; null if there is no access log.
+    access_record* access() noexcept { return access_.get(); }
     const ip_address& peer() const noexcept { return peer_; }
     /// The client of the current request: `peer`, or the address that a trusted proxy has forwarded. None for a Unix socket.
     const ip_address& client() const noexcept { return admitted_.client.present() ? admitted_.client : peer_; }
@@ -153,6 +160,10 @@ private:
     void close_sides();
     void prepare_response(int status);
     void response_completed();
+    /// Calls `write`, which adds output, and counts its bytes for the access log.
+    template <class F>
+    void counted(F write);
+    void end_access();
     void report_memory();
     time_point now() const noexcept;
 
@@ -163,6 +174,7 @@ private:
     std::shared_ptr<stateless_handler> modern_;
     std::shared_ptr<stateless_handler> stateless_;
     admission admitted_;
+    std::unique_ptr<access_record> access_;  // null: there is no access log
     std::string common_headers_;
     std::string trusted_host_;
     open_stream_count stream_count_;
@@ -172,6 +184,7 @@ private:
     counted_use principal_use_;
     const bool behind_proxy_;
     const bool monitor_;
+    bool reading_request_ = false;  // current() is valid
     write_plan plan_ = write_plan::none;
 };
 

@@ -1,6 +1,8 @@
 #pragma once
 
-// Metrics in the text format of Prometheus (version 0.0.4).
+// Metrics in the text format of Prometheus (version 0.0.4). docs/operations.md has the table of all metrics.
+
+#include "server/operation_counts.hpp"
 
 #include <keel/server_health.hpp>
 
@@ -13,9 +15,21 @@ namespace keel::inline KEEL_ABI::http {
 
 inline constexpr std::string_view metrics_content_type = "text/plain; version=0.0.4; charset=utf-8";
 
-/// `extra` are metrics of the application or the transport: names that end in "_total" are counters, others gauges. Invalid
-/// characters in names are replaced by '_'; duplicates are omitted.
-void append_metrics(std::string& out, const server_health&,
-                    const std::vector<std::pair<std::string, double>>& extra = {});
+/// A metric without labels. A counter if the name ends in "_total", otherwise a gauge.
+struct plain_metric {
+    std::string_view name;
+    std::string_view help;
+    double value = 0;
+};
+
+struct metrics_snapshot {
+    server_health health = {};
+    std::vector<server_side::operation_health> operations = {};
+    std::vector<std::pair<std::string_view, std::uint64_t>> requests = {};  // by protocol revision
+    server_side::duration_counts sessions = {};
+    std::vector<plain_metric> others = {};
+};
+
+void append_metrics(std::string& out, const metrics_snapshot& from);
 
 }  // namespace keel::http

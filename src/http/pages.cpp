@@ -78,15 +78,29 @@ void ready_page(http_connection& c) {
 void metrics_page(http_connection& c) {
     http_server_core& all = c.worker().shared;
     const http_counters& n = all.counters;
+    const server_side::server_core& core = all.server->core();
+    metrics_snapshot now;
+    now.health = health_of(all);
+    now.operations = core.stats.operations();
+    for (std::size_t i = 0; i <= protocol::revision_count; ++i) {
+        const bool known = i < protocol::revision_count;
+        now.requests.emplace_back(known ? protocol::revision_names[i] : "", core.totals.requests_of[i].load());
+    }
+    now.sessions = core.totals.sessions.read();
+    now.others = {
+        {"keel_http_sessions", "Open HTTP sessions of revisions before 2026-07-28.", static_cast<double>(n.sessions)},
+        {"keel_http_streams", "Open event streams.", static_cast<double>(n.streams)},
+        {"keel_http_requests_total", "HTTP requests received.", static_cast<double>(all.requests())},
+        {"keel_http_refused_total", "HTTP responses with status 4xx or 5xx, and refused connections.",
+         static_cast<double>(n.refused)},
+        {"keel_http_undeliverable_total", "Responses lost because the client had disconnected and cannot resume.",
+         static_cast<double>(n.undeliverable)},
+        {"keel_http_buffered_bytes", "Bytes of bodies, unread output and stored events.",
+         static_cast<double>(all.budget.used())},
+        {"keel_http_closed_for_memory_total", "Connections closed because http_limits::max_buffered was exceeded.",
+         static_cast<double>(n.closed_for_memory)}};
     std::string text;
-    append_metrics(text, health_of(all),
-                   {{"keel_http_sessions", static_cast<double>(n.sessions)},
-                    {"keel_http_streams", static_cast<double>(n.streams)},
-                    {"keel_http_requests_total", static_cast<double>(all.requests())},
-                    {"keel_http_refused_total", static_cast<double>(n.refused)},
-                    {"keel_http_undeliverable_total", static_cast<double>(n.undeliverable)},
-                    {"keel_http_buffered_bytes", static_cast<double>(all.budget.used())},
-                    {"keel_http_closed_for_memory_total", static_cast<double>(n.closed_for_memory)}});
+    append_metrics(text, now);
     c.respond(200, metrics_content_type, text, "Cache-Control: no-store\r\n");
 }
 

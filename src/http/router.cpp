@@ -236,17 +236,23 @@ const json::value* read_body(http_connection& c, const request& r) {
     return body;
 }
 
+void note_message(http_connection& c, const rpc::message& m) {
+    if (c.access()) c.access()->set_message(m, c.worker().shared.server->core());
+}
+
 void post(http_connection& c, const request& r, const identity& who) {
     const json::value* body = read_body(c, r);
     if (!body) return;
     bool named_modern = header_is_modern(r);
     if (body->is_array()) {
+        if (c.access()) c.access()->set_batch();
         bool modern = named_modern;
         for (const json::value& each : body->items()) modern = modern || server_side::modern_meta(each["params"]);
         if (modern) return refuse(c, 400, error_code::invalid_request, rpc::batches_unsupported);
         return serve_legacy(c, r, *body, nullptr, who);
     }
     rpc::message m = rpc::classify(*body);
+    note_message(c, m);
     if (m.kind == rpc::message_kind::invalid) {
         ++c.worker().shared.server->core().totals.rejected_input;
         return refuse(c, 400, m.code, m.problem, m.id);
@@ -320,6 +326,7 @@ void old_message(http_connection& c, const request& r, const identity& who) {
     const json::value* body = read_body(c, r);
     if (!body) return;
     rpc::message m = rpc::classify(*body);
+    note_message(c, m);
     if (m.kind == rpc::message_kind::invalid) return refuse(c, 400, m.code, m.problem, m.id);
     legacy_request out = legacy(c, r, who);
     out.old_transport = true;

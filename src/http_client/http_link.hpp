@@ -62,6 +62,12 @@ private:
     void on_input_end() override { context_.user().on_input_end(); }
     void on_turn_end() noexcept override { context_.user().on_turn_end(); }
     void on_report(std::string_view text) override { context_.user().on_report(text); }
+    void on_cancelled(rpc::serial request, std::string_view reason) override {
+        context_.user().on_cancelled(request, reason);
+    }
+    void on_handler_failed(rpc::serial request, std::string_view what) override {
+        context_.user().on_handler_failed(request, what);
+    }
     void on_closed(std::string_view cause, std::size_t abandoned) override;
 
     // exchange_owner

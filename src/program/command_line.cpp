@@ -70,6 +70,10 @@ public:
                      "--allow-host NAME, or --allow-any-host to accept every name");
             }
         }
+        for (const endpoint& each : line.serving.endpoints) {
+            if (each.where == endpoint::kind::stdio && line.log.access_file == "-")
+                fail("--access-log -: standard output is used by --stdio; name a file");
+        }
     }
 
 private:

@@ -3,6 +3,7 @@
 // The command line of a server program that uses keel::main. option_table.hpp has the options.
 
 #include "program/foreground.hpp"
+#include "program/log_setup.hpp"
 
 #include <keel/http_server.hpp>
 
@@ -17,6 +18,7 @@ struct command_line {
     foreground_options serving;
     std::vector<std::string> http_addresses;
     http_options http;  // for each of these addresses
+    log_settings log;
     bool help = false;
     std::string problem;  // the first error in the command line or the environment; empty if they are valid
 };

@@ -140,7 +140,8 @@ std::optional<bool> read_watch_client(const char* value) {
 
 int serve_in_foreground(server& s, const foreground_options& how) {
     auto& impl = *server_access::of(s);
-    if (!impl.core().options.log) impl.core().set_fallback_log(how.level);
+    if (!impl.core().options.log)
+        impl.core().set_fallback_log(how.log ? how.log : log_to(2, {.least = how.level, .name = s.about().name}));
     apply(how.limits, impl.core());
     open_missing_standard_descriptors();
     environment_settings settings;

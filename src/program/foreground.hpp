@@ -36,9 +36,11 @@ struct foreground_options {
     /// Whether a server on standard input and output ends when its client process ends. Default: as the environment variable
     /// KEEL_WATCH_CLIENT says ("on" or "off"), otherwise on.
     std::optional<bool> watch_client = {};
-    /// Least severe message to write to standard error, if the server has no log function of its own.
+    /// Least severe message to write to standard error, if there is no other log.
     log_level level = log_level::warning;
     limit_overrides limits = {};
+    /// The log, if the server has none of its own.
+    log_sink log = {};
     /// Opens what `endpoints` cannot describe (HTTP). Called on the loop before anything is served; an exception is reported on
     /// standard error and stops the server.
     std::function<void(const std::shared_ptr<async::epoll_loop>&)> open_more = {};

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace keel::inline KEEL_ABI {
@@ -27,6 +28,12 @@ int main(server& s, int argc, const char* const* argv) {
         return 2;
     }
     if (!line.http_addresses.empty()) line.serving.shutdown_delay = line.http.unready_time;
+    try {
+        program::set_up_logs(line.log, s.about().name, line.serving, line.http);
+    } catch (const std::system_error& e) {
+        std::fprintf(stderr, "%s: %s\n", s.about().name.c_str(), e.what());
+        return 1;
+    }
     std::vector<std::unique_ptr<http_server>> web;
     line.serving.announce_stop = [&] {
         for (const auto& each : web) each->set_ready(false);

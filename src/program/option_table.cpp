@@ -149,6 +149,12 @@ string set_log_level(command_line& line, const string& text) {
     return {};
 }
 
+string set_log_format(command_line& line, const string& text) {
+    if (text != "text" && text != "json") return ": invalid format: " + text + " (text or json)";
+    line.log.format = text == "json" ? log_format::json : log_format::text;
+    return {};
+}
+
 string set_watch_client(command_line& line, const string& text) {
     auto on = read_watch_client(text.c_str());
     if (!on) return ": invalid value \"" + text + "\" (on or off)";
@@ -301,7 +307,15 @@ constexpr auto table = std::to_array<option>({
      "(default) or off",
      KEEL_STORE(line.serving.watch_client = false), false, set_watch_client},
     {"--log-level", "LEVEL", "a level", "KEEL_LOG_LEVEL", other,
-     "least severe message written to standard error (default: warning)", set_log_level},
+     "least severe message that is logged (default: warning)", set_log_level},
+    {"--log-format", "FORMAT", "a format", "KEEL_LOG_FORMAT", other,
+     "text or json (default: text), for the log and the access log", set_log_format},
+    {"--log-file", "FILE", "a file", "KEEL_LOG_FILE", other,
+     "append the log to this file instead of writing it to standard error; SIGHUP opens it again",
+     KEEL_STORE(line.log.file = text)},
+    {"--access-log", "FILE", "a file", "KEEL_ACCESS_LOG", other,
+     "append one line for each HTTP request to this file, or write it to standard output (-); SIGHUP opens it again",
+     KEEL_STORE(line.log.access_file = text)},
     {"--help", "", "", "", other, "show this help; also -h", KEEL_STORE(line.help = true)},
 });
 

@@ -253,9 +253,7 @@ void peer::carry_out(action& a) {
     if (auto* start = std::get_if<start_handler>(&a)) {
         if (core_.begin(start->request)) begin_handler(*start);
     } else if (auto* fire = std::get_if<fire_token>(&a)) {
-        if (fire->cause == stop_cause::peer && !fire->reason.empty()) {
-            user_.on_report("request cancelled by the peer: " + fire->reason);  // B17
-        }
+        if (fire->cause == stop_cause::peer) user_.on_cancelled(fire->request, fire->reason);  // B17
         auto at = requests_.find(fire->request);
         if (at != requests_.end()) {
             auto keep = at->second;  // it may end, and leave the table, in this call
@@ -276,7 +274,8 @@ void peer::carry_out(action& a) {
     } else if (auto* note = std::get_if<deliver_notification>(&a)) {
         contain("notification callback", [&] { user_.on_notification(*this, note->method, note->params); });
     } else if (auto* entry = std::get_if<report>(&a)) {
-        user_.on_report(entry->text);
+        if (entry->ordinary) user_.on_cancelled(0, entry->text);
+        else user_.on_report(entry->text);
     } else if (auto* end = std::get_if<connection_closed>(&a)) {
         sink_.close();
         loop_->stop_timer(std::exchange(timer_, 0));
@@ -317,9 +316,9 @@ std::shared_ptr<request> peer::open_request(serial id) {
     return r;
 }
 
-void peer::finish(serial request, text_pieces result, std::string* body) {
+void peer::finish(serial request, text_pieces result, request_outcome how, std::string* body) {
     run_turn([&] {
-        core_.finish(request, result, body);
+        core_.finish(request, result, how, body);
         if (!requests_.empty()) requests_.erase(request);
     });
 }
@@ -333,9 +332,12 @@ void peer::finish(serial request, const failure& why) {
 
 void peer::finish(serial request, const handler_outcome& outcome) {
     run_turn([&] {
-        if (!outcome.log.empty()) user_.on_report("handler failed: " + printable(outcome.log, 500));
+        if (!outcome.log.empty()) user_.on_handler_failed(request, printable(outcome.log, 500));
         switch (outcome.what) {
-            case handler_outcome::kind::result: core_.finish(request, outcome.result); break;
+            case handler_outcome::kind::result:
+                core_.finish(request, outcome.result,
+                             outcome.tool_error ? request_outcome::tool_error : request_outcome::ok);
+                break;
             case handler_outcome::kind::failure: core_.finish(request, outcome.error); break;
             case handler_outcome::kind::silent: core_.finish_silently(request); break;
         }

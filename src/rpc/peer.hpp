@@ -34,7 +34,12 @@ public:
     virtual void on_input_end() {}
     /// A turn is over; see peer::run_turn. Not called after the connection has closed.
     virtual void on_turn_end() noexcept {}
+    /// For the log: a problem that the peer caused, or a failed callback.
     virtual void on_report(std::string_view text) = 0;
+    /// For the log: the peer cancelled something, which it may do at any time. The request is 0 if its handler has ended.
+    virtual void on_cancelled(serial, std::string_view /*reason*/) {}
+    /// For the log: the handler of a request failed with an unexpected exception.
+    virtual void on_handler_failed(serial, std::string_view /*what*/) {}
     /// The last call. `cause` is empty after a graceful shutdown.
     virtual void on_closed(std::string_view cause, std::size_t abandoned) = 0;
 
@@ -99,10 +104,13 @@ public:
 
     // Responses.
     /// `body`, if not null, has the content of `result[1]` of three pieces. It may be swapped with another buffer.
-    void finish(serial request, text_pieces result, std::string* body = nullptr);
+    void finish(serial request, text_pieces result, request_outcome how = request_outcome::ok,
+                std::string* body = nullptr);
     void finish(serial request, std::string_view result) { finish(request, text_pieces(&result, 1)); }
     void finish(serial request, const failure& why);
     void finish(serial request, const handler_outcome& outcome);
+    /// Logs that the handler failed, for a caller that finishes the request in another way.
+    void handler_failed(serial request, std::string_view what) { user_.on_handler_failed(request, what); }
     /// The object that a handler uses after this turn, or on another thread. Call it inside on_request.
     std::shared_ptr<request> open_request(serial id);
 

@@ -202,7 +202,7 @@ void peer_core::on_cancel(const json::value* params) {
             give_up(call);  // closes its stream over HTTP
             return;
         }
-        if (withdraw_response(id)) log("response withdrawn: the peer cancelled the request");
+        if (withdraw_response(id)) log("response withdrawn: the peer cancelled the request", true);
         return;
     }
     serial request = found->second;
@@ -296,14 +296,14 @@ void peer_core::reject_anonymously(int code, const char* message) {
 }
 
 // Log messages that a peer can cause are rate-limited (J6).
-void peer_core::log(std::string text) {
+void peer_core::log(std::string text, bool ordinary) {
     if (!reports_.take(now_)) {
         ++suppressed_reports_;
         return;
     }
     if (suppressed_reports_ != 0)
         text += " (" + std::to_string(std::exchange(suppressed_reports_, 0)) + " more before it)";
-    actions_.push_back(report{std::move(text)});
+    actions_.push_back(report{std::move(text), ordinary});
 }
 
 // ---- handlers ----
@@ -320,7 +320,7 @@ bool peer_core::begin(serial request) {
     return true;
 }
 
-void peer_core::finish(serial request, text_pieces result, std::string* body) {
+void peer_core::finish(serial request, text_pieces result, request_outcome how, std::string* body) {
     auto at = incoming_.find(request);
     if (at == incoming_.end()) {  // abandoned
         ++counters_.dropped_late;
@@ -335,7 +335,7 @@ void peer_core::finish(serial request, text_pieces result, std::string* body) {
     bool wrong = (planted::is(planted::answer_after_cancel) && r.state == request_state::silent) ||
                  (planted::is(planted::second_answer_at_shutdown) && r.state == request_state::answered);
     if (r.state == request_state::open || wrong) {
-        settle(r, request_state::answered);
+        settle(r, request_state::answered, how);
         if (!r.nested.empty()) cancel_nested(r);  // first: the response is the last message of a request
         send_deferred(request, r);
         write_response(request, r, result, nullptr, body);
@@ -353,7 +353,7 @@ void peer_core::finish(serial request, const failure& why) {
     }
     incoming_request& r = at->second;
     if (r.state == request_state::open) {
-        settle(r, request_state::answered, true);
+        settle(r, request_state::answered, request_outcome::error);
         cancel_nested(r);
         send_deferred(request, r);
         write_response(request, r, {}, &why);
@@ -372,9 +372,9 @@ void peer_core::finish_silently(serial request) {
     remove_request(at);
 }
 
-void peer_core::settle(incoming_request& r, request_state to, bool with_error) {
+void peer_core::settle(incoming_request& r, request_state to, request_outcome how) {
     r.state = to;
-    if (watch_) watch_->on_settled(r.kind, r.since, with_error);
+    if (watch_) watch_->on_settled({r.id, r.kind, r.label, r.since}, how);
     if (planted::is(planted::id_not_released)) return;
     open_ids_.erase(r.id);  // first: the peer may reuse the id as soon as it has the response
 }
@@ -401,6 +401,18 @@ void peer_core::remove_request(incoming_table::iterator at) {
 json::value peer_core::wire_id(serial request) const {
     auto at = incoming_.find(request);
     return at == incoming_.end() ? json::value() : at->second.id.as_json();
+}
+
+std::optional<request_facts> peer_core::facts(serial request) const noexcept {
+    auto at = incoming_.find(request);
+    if (at == incoming_.end()) return std::nullopt;
+    const incoming_request& r = at->second;
+    return request_facts{r.id, r.kind, r.label, r.since};
+}
+
+void peer_core::set_label(serial request, std::uint16_t label) noexcept {
+    auto at = incoming_.find(request);
+    if (at != incoming_.end()) at->second.label = label;
 }
 
 bool peer_core::is_open(serial request) const noexcept {

@@ -77,8 +77,10 @@ struct deliver_notification {
     std::string_view method;
     const json::value* params;
 };
+/// For the log.
 struct report {
-    std::string text;  // for the log: bounded and printable
+    std::string text;       // bounded and printable
+    bool ordinary = false;  // not a problem: a peer may do this at any time
 };
 struct connection_closed {
     std::string cause;          // "" after a graceful shutdown
@@ -142,13 +144,24 @@ struct counters {
     std::uint64_t suppressed_errors = 0;  // errors without an id above the rate limit
 };
 
+/// How a request ended. A tool error is a result that reports a failure (`isError`); `error` is an error response.
+enum class request_outcome : unsigned char { ok, tool_error, error, cancelled };
+
+/// What the core knows of a request, for logs and metrics. `id` is valid during the call only.
+struct request_facts {
+    const request_id& id;
+    std::uint16_t kind;   // see request_watch::kind_of
+    std::uint16_t label;  // see peer_core::set_label
+    time_point since;     // the start of the turn in which it was read
+};
+
 /// Measures requests. on_settled is called exactly once for each request.
 class request_watch {
 public:
     /// Called when a request is read. Returns the category under which it is counted.
     virtual std::uint16_t kind_of(std::string_view method) = 0;
-    /// The request was answered, or ended without a response. `since` is the start of the turn in which it was read.
-    virtual void on_settled(std::uint16_t kind, time_point since, bool with_error) noexcept = 0;
+    /// The request was answered, or ended without a response.
+    virtual void on_settled(const request_facts& request, request_outcome how) noexcept = 0;
 
 protected:
     ~request_watch() = default;
@@ -195,14 +208,21 @@ public:
     // Handlers. Call begin once for each start_handler and, if it returns true, finish or finish_silently once.
     /// True: run the handler. False: the request was cancelled before its handler could start.
     bool begin(serial request);
-    /// See peer::finish.
-    void finish(serial request, text_pieces result, std::string* body = nullptr);
-    void finish(serial request, std::string_view result) { finish(request, text_pieces(&result, 1)); }
+    /// See peer::finish. `how` is `ok` or `tool_error`.
+    void finish(serial request, text_pieces result, request_outcome how = request_outcome::ok,
+                std::string* body = nullptr);
+    void finish(serial request, std::string_view result, request_outcome how = request_outcome::ok) {
+        finish(request, text_pieces(&result, 1), how);
+    }
     void finish(serial request, const failure& why);
     /// The handler ended because it was told to stop: nothing is sent.
     void finish_silently(serial request);
     /// The JSON-RPC id of the request; null when it has ended.
     json::value wire_id(serial request) const;
+    /// Nullopt when the handler of the request has ended.
+    std::optional<request_facts> facts(serial request) const noexcept;
+    /// Stores a number of the user with the request, such as the tool that it calls.
+    void set_label(serial request, std::uint16_t label) noexcept;
     /// True until the request is settled: messages on its behalf are still sent.
     bool is_open(serial request) const noexcept;
 
@@ -293,6 +313,7 @@ private:
         bool counted = true;  // in the budget
         bool fired = false;
         std::uint16_t kind = 0;  // see request_watch
+        std::uint16_t label = 0;
         stream_id stream = 0;
         time_point since{};
         std::string progress_token;  // JSON text; empty: the peer wants no progress
@@ -342,12 +363,12 @@ private:
     bool withdraw_member(batch& group, const request_id& id);
     std::size_t withdraw(serial owner);
     void on_output_shrunk();
-    void log(std::string text);
+    void log(std::string text, bool ordinary = false);
     void send_for(serial request, const incoming_request& r, std::string_view method, std::string_view params);
     void send_deferred(serial request, incoming_request& r);
     void send_all_deferred();
 
-    void settle(incoming_request& r, request_state to, bool with_error = false);
+    void settle(incoming_request& r, request_state to, request_outcome how = request_outcome::cancelled);
     void fire(serial request, incoming_request& r, stop_cause cause, std::string_view reason);
     void cancel_nested(incoming_request& r);
     void drop_request(serial request, incoming_request& r, request_state to, stop_cause cause, std::string_view reason);

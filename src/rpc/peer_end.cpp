@@ -127,7 +127,7 @@ void peer_core::end_gracefully() {
         incoming_request& r = incoming_.at(request);
         r.nested.clear();  // fail_calls below ends them
         if (r.state == request_state::open) {
-            settle(r, request_state::answered, true);
+            settle(r, request_state::answered, request_outcome::error);
             send_deferred(request, r);
             write_response(request, r, {}, &why);
         }

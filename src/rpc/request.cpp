@@ -134,6 +134,7 @@ void request::with_peer(F f) {
 
 void request::finish(handler_outcome outcome) {
     if (finished_.exchange(true)) return;
+    if (tool_error_.load(std::memory_order_relaxed)) outcome.tool_error = true;
     with_peer([id = id_, outcome = std::move(outcome)](peer& p) { p.finish(id, outcome); });
 }
 

@@ -26,10 +26,11 @@ struct handler_outcome {
     kind what = kind::silent;
     std::string result;
     rpc::failure error;
-    std::string log;  // for the log only: the text of an unexpected exception
+    std::string log;          // for the log only: the text of an unexpected exception
+    bool tool_error = false;  // the result reports a failure of a tool; for the metrics only
 
     static handler_outcome of(std::string json) {
-        return {.what = kind::result, .result = std::move(json), .error = {}, .log = {}};
+        return {.what = kind::result, .result = std::move(json), .error = {}, .log = {}, .tool_error = false};
     }
     /// Translates an exception of a handler (F1, F2).
     static handler_outcome of(std::exception_ptr thrown, bool told_to_stop);
@@ -55,6 +56,8 @@ public:
 
     /// Ends the request. Further calls do nothing.
     void finish(handler_outcome outcome);
+    /// The result of the request will report a failure of a tool (`isError`). For the metrics only.
+    void note_tool_error() noexcept { tool_error_.store(true, std::memory_order_relaxed); }
     /// See stream_control::release.
     void release_stream(duration retry);
     /// Closes the connection of the request (F6).
@@ -96,6 +99,7 @@ private:
     std::vector<notice> waiting_;
     bool flush_posted_ = false;
     std::atomic<bool> finished_{false};
+    std::atomic<bool> tool_error_{false};
 
     detail::activity line_;
 };

@@ -27,6 +27,7 @@ task<std::string> run_coroutine(std::shared_ptr<detail::call_state> call, invoca
     if (stopped_to_ask(*call)) co_return call->questions->input_required();
     result_text around;
     found.write(around, reply, call->client->revision, *call->server, found.offer.get());
+    if (reply.is_error) call->request->note_tool_error();
     co_return join(around, std::move(reply.content));
 }
 
@@ -40,7 +41,7 @@ task<std::string> settle(std::shared_ptr<detail::call_state> call, task<std::str
     if (stopped_to_ask(*call)) co_return call->questions->input_required();
     rpc::handler_outcome outcome = outcome_of_failure(failed, *call);
     if (outcome.what == rpc::handler_outcome::kind::silent) std::rethrow_exception(failed);
-    co_return result_of(std::move(outcome), *call->server);
+    co_return result_of(std::move(outcome), *call->request, *call->server);
 }
 
 }  // namespace keel::server_side

@@ -65,7 +65,9 @@ struct invocation {
 };
 
 // Each finds the handler for a request. They throw keel::error or detail::bad_arguments if there is none.
-invocation find_tool(const incoming& in, const table<tool>& tools);
+/// The tool that a request names.
+const std::shared_ptr<const tool>& named_tool(const incoming& in, const table<tool>& tools);
+invocation call_of_tool(const incoming& in, const std::shared_ptr<const tool>& called);
 invocation find_resource(const incoming& in, const table<resource_offer>& resources,
                          const table<template_offer>& templates);
 /// For resources/list with templates whose `list` functions add entries.
@@ -81,8 +83,8 @@ rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, bool told_to_
                                         protocol::revision rev, const server_core& server);
 /// The same for a request that has a `call_state`. Safe to call from any thread.
 rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, const detail::call_state& call);
-/// Returns the text of a result. Logs and throws keel::error for a failure, and throws keel::cancelled if there is no answer.
-std::string result_of(rpc::handler_outcome outcome, const server_core& server);
+/// Returns the text of a result. On the loop of the request only. Logs and throws keel::error for a failure, and throws keel::cancelled if there is no answer.
+std::string result_of(rpc::handler_outcome outcome, rpc::request& request, const server_core& server);
 
 /// The result_writer of tools, without the validation of structured content.
 void write_tool_result(result_text& out, detail::reply& r, protocol::revision rev, const server_core& server);

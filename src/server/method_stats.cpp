@@ -38,7 +38,8 @@ method_health duration_histogram::read() const {
 }
 
 method_stats::method_stats() {
-    for (std::size_t i = 0; i < first_custom; ++i) slots_[i] = std::make_unique<duration_histogram>();
+    for (std::size_t i = 0; i < first_custom; ++i) slots_[i] = std::make_unique<method_entry>();
+    for (std::size_t i = 0; i < protocol::method_count; ++i) slots_[i]->name = protocol::methods[i].name;
 }
 
 std::uint16_t method_stats::slot_of(const std::string& custom_method) {
@@ -47,21 +48,51 @@ std::uint16_t method_stats::slot_of(const std::string& custom_method) {
     if (known != custom_.end()) return known->second;
     if (custom_.size() == most_custom) return unknown;
     auto slot = static_cast<std::uint16_t>(first_custom + custom_.size());
-    slots_[slot] = std::make_unique<duration_histogram>();
+    slots_[slot] = std::make_unique<method_entry>();
+    slots_[slot]->name = custom_method;
     custom_.emplace(custom_method, slot);
     return slot;
 }
 
+std::uint16_t method_stats::slot_of_tool(const std::string& name) {
+    std::lock_guard lock(mutex_);
+    auto known = tool_slots_.find(name);
+    if (known != tool_slots_.end()) return known->second;
+    if (tool_slots_.size() == most_tools) return unknown_tool;
+    auto slot = static_cast<std::uint16_t>(tool_slots_.size() + 1);
+    tools_[slot] = std::make_unique<tool_entry>();
+    tools_[slot]->name = name;
+    tool_slots_.emplace(name, slot);
+    return slot;
+}
+
+std::string_view method_stats::method_name(std::uint16_t slot) const noexcept { return slots_[slot]->name; }
+
+std::string_view method_stats::tool_name(std::uint16_t slot) const noexcept {
+    return slot == unknown_tool ? std::string_view() : tools_[slot]->name;
+}
+
 std::map<std::string, method_health> method_stats::read() const {
     std::map<std::string, method_health> all;
-    auto take = [&](std::string name, std::size_t slot) {
-        method_health h = slots_[slot]->read();
-        if (h.count > 0) all.emplace(std::move(name), h);
-    };
-    for (std::size_t i = 0; i < protocol::method_count; ++i) take(std::string(protocol::methods[i].name), i);
-    take("", unknown);
     std::lock_guard lock(mutex_);
-    for (const auto& [name, slot] : custom_) take(name, slot);
+    for (std::size_t i = 0; i < first_custom + custom_.size(); ++i) {
+        method_health h = slots_[i]->percentiles.read();
+        if (h.count > 0) all.emplace(slots_[i]->name, h);
+    }
+    return all;
+}
+
+std::vector<operation_health> method_stats::operations() const {
+    std::vector<operation_health> all;
+    auto take = [&](std::string_view method, std::string_view tool, const operation_counts& counts) {
+        operation_health h{std::string(method), std::string(tool), counts.read()};
+        std::uint64_t requests = 0;
+        for (const duration_counts& each : h.durations) requests += each.count();
+        if (requests > 0) all.push_back(std::move(h));
+    };
+    std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < first_custom + custom_.size(); ++i) take(slots_[i]->name, "", slots_[i]->counts);
+    for (const auto& [name, slot] : tool_slots_) take("tools/call", name, tools_[slot]->counts);
     return all;
 }
 

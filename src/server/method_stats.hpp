@@ -1,8 +1,9 @@
 #pragma once
 
-// Number and duration of requests per method, for server::health.
+// Number and duration of requests per method and tool, for server::health and the metrics.
 
 #include "protocol/methods.hpp"
+#include "server/operation_counts.hpp"
 
 #include <keel/loop.hpp>
 #include <keel/server_health.hpp>
@@ -16,6 +17,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace keel::inline KEEL_ABI::server_side {
 
@@ -58,7 +61,8 @@ private:
     std::atomic<std::uint64_t> slowest_{0};
 };
 
-/// One histogram per protocol method, per custom method (at most `most_custom`), and one for all other methods.
+/// One entry per protocol method, per custom method (at most `most_custom`) and per tool (at most `most_tools`), and one for all other
+/// methods and tools. Entries are kept when their method or tool is removed: counters must not go back.
 class method_stats {
 public:
     method_stats();
@@ -66,21 +70,49 @@ public:
     /// The slot of a protocol method is its enum value.
     static constexpr std::uint16_t unknown = protocol::method_count;
     static constexpr std::size_t most_custom = 64;
+    /// Of tools/call: the tool does not exist, or there are more than `most_tools`.
+    static constexpr std::uint16_t unknown_tool = 0;
+    static constexpr std::size_t most_tools = 512;
 
     /// The slot of a new custom method. Beyond `most_custom` methods it is `unknown`.
     std::uint16_t slot_of(const std::string& custom_method);
+    /// The slot of a tool, new or known. Beyond `most_tools` names it is `unknown_tool`.
+    std::uint16_t slot_of_tool(const std::string& name);
 
-    void record(std::uint16_t slot, duration took, bool with_error) noexcept { slots_[slot]->add(took, with_error); }
+    /// `tool` is `unknown_tool` for other methods than tools/call.
+    void record(std::uint16_t method, std::uint16_t tool, duration took, rpc::request_outcome how) noexcept {
+        slots_[method]->percentiles.add(took, how == rpc::request_outcome::error);
+        if (tool == unknown_tool) slots_[method]->counts.add(took, how);
+        else tools_[tool]->counts.add(took, how);
+    }
     /// Methods without requests are omitted.
     std::map<std::string, method_health> read() const;
+    /// The same with outcomes, and tools/call by tool.
+    std::vector<operation_health> operations() const;
+
+    /// Valid as long as this object. "" for `unknown` and `unknown_tool`.
+    std::string_view method_name(std::uint16_t slot) const noexcept;
+    std::string_view tool_name(std::uint16_t slot) const noexcept;
 
 private:
     static constexpr std::size_t first_custom = unknown + 1;
 
-    // A custom slot is created before its method is registered, so record() needs no lock.
-    std::array<std::unique_ptr<duration_histogram>, first_custom + most_custom> slots_;
-    mutable std::mutex mutex_;  // guards custom_
+    struct method_entry {
+        std::string name;
+        duration_histogram percentiles;
+        operation_counts counts;
+    };
+    struct tool_entry {
+        std::string name;
+        operation_counts counts;
+    };
+
+    // A slot is created before its method or tool is registered, so record() needs no lock.
+    std::array<std::unique_ptr<method_entry>, first_custom + most_custom> slots_;
+    std::array<std::unique_ptr<tool_entry>, most_tools + 1> tools_;  // the first is always null
+    mutable std::mutex mutex_;                                       // guards the two maps
     std::map<std::string, std::uint16_t> custom_;
+    std::map<std::string, std::uint16_t> tool_slots_;
 };
 
 }  // namespace keel::server_side

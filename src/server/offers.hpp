@@ -33,6 +33,7 @@ struct tool {
     std::vector<decode_error> (*decode_errors)(const json::value& arguments);  // null: an untyped tool
     schema input;
     schema output;
+    std::uint16_t stats_slot = 0;                        // see method_stats
     std::vector<protocol::mirrored_parameter> mirrored;  // arguments that HTTP clients repeat in headers
 };
 

@@ -1,6 +1,7 @@
 // The parts that all results and failures share.
 
 #include "rpc/message.hpp"
+#include "rpc/peer.hpp"
 #include "server/call_state.hpp"
 #include "server/invocation.hpp"
 
@@ -69,7 +70,9 @@ rpc::handler_outcome failed_result(const char* what, protocol::revision rev, con
     reply.is_error = true;
     result_text around;
     write_tool_result(around, reply, rev, server);
-    return rpc::handler_outcome::of(join(around, std::move(reply.content)));
+    rpc::handler_outcome outcome = rpc::handler_outcome::of(join(around, std::move(reply.content)));
+    outcome.tool_error = true;
+    return outcome;
 }
 
 }  // namespace
@@ -107,14 +110,17 @@ rpc::handler_outcome outcome_of_failure(std::exception_ptr thrown, const detail:
                               *call.server);
 }
 
-std::string result_of(rpc::handler_outcome outcome, const server_core& server) {
+std::string result_of(rpc::handler_outcome outcome, rpc::request& request, const server_core& server) {
     if (outcome.what == rpc::handler_outcome::kind::silent) throw cancelled();
     if (!outcome.log.empty()) {
-        server.report(log_level::error, "handler failed: " + rpc::printable(outcome.log, 500));
+        const std::string what = rpc::printable(outcome.log, 500);
+        if (auto peer = request.owner()) peer->handler_failed(request.id(), what);
+        else server.report(log_level::error, "handler failed: " + what);
     }
     if (outcome.what == rpc::handler_outcome::kind::failure) {
         throw error(outcome.error.code, outcome.error.message, std::move(outcome.error.data));
     }
+    if (outcome.tool_error) request.note_tool_error();
     return std::move(outcome.result);
 }
 

@@ -11,7 +11,7 @@ server::~server() { impl_->shut_down(); }
 
 void server::add(detail::tool_entry entry) {
     bool replace = entry.about.options.replace;
-    impl_->core().tools.put(std::make_shared<const server_side::tool>(std::move(entry)), replace);
+    impl_->core().add_tool(std::move(entry), replace);
     impl_->tell_list_changed(list_kind::tools);
 }
 

@@ -5,11 +5,7 @@
 
 #include <keel/types_json.hpp>
 
-#include <poll.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <climits>
 
 namespace keel::inline KEEL_ABI::server_side {
 
@@ -21,15 +17,6 @@ std::shared_ptr<rpc::flight_budget> make_budget(std::size_t limit) {
     auto budget = std::make_shared<rpc::flight_budget>();
     budget->limit = limit;
     return budget;
-}
-
-// Many hosts never read a server's standard error. If the pipe is full, the line is dropped instead of blocking the loop.
-void write_to_stderr(std::string line) {
-    line.resize(std::min<std::size_t>(line.size(), PIPE_BUF - 1));  // a writable pipe accepts PIPE_BUF bytes
-    line += '\n';
-    pollfd out = {STDERR_FILENO, POLLOUT, 0};
-    if (poll(&out, 1, 0) != 1 || (out.revents & (POLLERR | POLLHUP)) || !(out.revents & POLLOUT)) return;
-    [[maybe_unused]] ssize_t n = write(STDERR_FILENO, line.data(), line.size());
 }
 
 std::vector<state_key> keys_of(const asking_options& how) {
@@ -98,6 +85,12 @@ server_core::server_core(implementation who, server_options how)
 
 std::string server_core::info_json(protocol::revision r) const {
     return json::to_string(protocol::encode_for(r, about));
+}
+
+void server_core::add_tool(detail::tool_entry entry, bool replace) {
+    auto made = std::make_shared<tool>(std::move(entry));
+    made->stats_slot = stats.slot_of_tool(made->about.name);
+    tools.put(std::move(made), replace);
 }
 
 bool server_core::offers_resources() const {
@@ -181,7 +174,8 @@ std::shared_ptr<async::worker_pool> server_core::started_workers() const {
     return workers_;
 }
 
-void server_core::report(log_level level, std::string_view text) const noexcept {
+void server_core::report(const log_record& record) const noexcept {
+    if (!logs(record.level)) return;
     std::uint64_t left_out = 0;
     {
         std::lock_guard lock(report_mutex_);
@@ -192,18 +186,16 @@ void server_core::report(log_level level, std::string_view text) const noexcept 
         left_out = std::exchange(reports_left_out_, 0);
     }
     if (left_out > 0) log(log_level::warning, std::to_string(left_out) + " further messages suppressed");
-    log(level, text);
+    log(record);
 }
 
-void server_core::log(log_level level, std::string_view text) const noexcept {
-    if (options.log) {
-        try {
-            options.log(level, text);
-        } catch (const std::exception&) {  // an error of the log function cannot be logged
-        }
-    } else if (fallback_log_ && level >= *fallback_log_) {
-        std::string line = about.name + ": " + std::string(name_of(level)) + ": " + std::string(text);
-        write_to_stderr(std::move(line));
+void server_core::log(log_record record) const noexcept {
+    const log_sink& sink = log_sink_of();
+    if (!sink.wants(record.level)) return;
+    record.time = std::chrono::system_clock::now();
+    try {
+        sink(record);
+    } catch (const std::exception&) {  // an error of the log function cannot be logged
     }
 }
 

@@ -27,6 +27,9 @@ struct totals {
     std::atomic<std::uint64_t> dropped_late{0};
     std::atomic<std::uint64_t> rejected_input{0};
     std::atomic<std::uint64_t> abandoned{0};
+    /// `requests` by protocol revision; the last is for requests before the revision is known.
+    std::array<std::atomic<std::uint64_t>, protocol::revision_count + 1> requests_of{};
+    shared_duration_counts sessions;
 };
 
 class server_core final : public detail::work_executor {
@@ -43,7 +46,7 @@ public:
     /// Safe to call from any thread. Without the number of connections, which is unknown here.
     server_health health() const;
 
-    registry<tool> tools;
+    registry<tool> tools;  // see add_tool
     registry<resource_offer> resources;
     registry<template_offer> templates;
     registry<prompt_offer> prompts;
@@ -57,6 +60,9 @@ public:
         auto at = notifications.find(method);
         return at == notifications.end() ? nullptr : &at->second;
     }
+
+    /// Adds a tool and its counters.
+    void add_tool(detail::tool_entry entry, bool replace);
 
     // Not cached: entries may be added at any time.
     bool offers_resources() const;
@@ -92,11 +98,16 @@ public:
     /// The pool; null if it has not been used.
     std::shared_ptr<async::worker_pool> started_workers() const;
 
-    void log(log_level level, std::string_view text) const noexcept;
+    /// False: messages of this level are dropped, so there is no need to build them.
+    bool logs(log_level level) const noexcept { return log_sink_of().wants(level); }
+    void log(log_level level, std::string_view text) const noexcept { log({.level = level, .message = text}); }
+    /// Sets the time of the record.
+    void log(log_record record) const noexcept;
     /// For messages that a peer can cause repeatedly: at most 20 per second (J6).
-    void report(log_level level, std::string_view text) const noexcept;
-    /// Writes messages of at least this level to standard error if there is no log function. Call it before serving.
-    void set_fallback_log(log_level least) noexcept { fallback_log_ = least; }
+    void report(log_level level, std::string_view text) const noexcept { report({.level = level, .message = text}); }
+    void report(const log_record& record) const noexcept;
+    /// The log if the options have none. Call it before serving.
+    void set_fallback_log(log_sink sink) { fallback_log_ = std::move(sink); }
 
     /// `serverInfo` in the format of the revision.
     std::string info_json(protocol::revision r) const;
@@ -105,6 +116,8 @@ public:
     const std::string& server_info_member() const noexcept { return server_info_member_; }
 
 private:
+    const log_sink& log_sink_of() const noexcept { return options.log ? options.log : fallback_log_; }
+
     // Guards workers_ and states_.
     mutable std::mutex mutex_;
     std::shared_ptr<started_states> states_;
@@ -118,7 +131,7 @@ private:
     std::shared_ptr<async::worker_pool> workers_;
     std::string modern_tail_;
     std::string server_info_member_;
-    std::optional<log_level> fallback_log_;
+    log_sink fallback_log_;
 };
 
 /// True while this thread runs a handler of that server.

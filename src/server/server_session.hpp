@@ -73,12 +73,14 @@ private:
     void on_notification(rpc::peer&, std::string_view method, const json::value* params) override;
     void on_input_end() override { subscriber_.end_gracefully(); }  // otherwise a drain would wait for open listens
     void on_turn_end() noexcept override { take_totals(); }         // once per turn, not per message
-    void on_report(std::string_view text) override;
+    void on_report(std::string_view text) override { report({.level = log_level::warning, .message = text}); }
+    void on_cancelled(rpc::serial request, std::string_view reason) override;
+    void on_handler_failed(rpc::serial request, std::string_view what) override;
     void on_closed(std::string_view cause, std::size_t abandoned) override;
 
     // rpc::request_watch
     std::uint16_t kind_of(std::string_view method) override;
-    void on_settled(std::uint16_t kind, time_point since, bool with_error) noexcept override;
+    void on_settled(const rpc::request_facts& request, rpc::request_outcome how) noexcept override;
 
     // detail::input_owner: of a quick handler
     void release_input() override;
@@ -103,6 +105,7 @@ private:
         // Session: the entry of a quick handler that ran, and the time at which it began.
         std::shared_ptr<const void> offer;
         time_point begin{};
+        bool tool_error = false;  // session: the answer reports a failure of a tool
     };
 
     // server_session_serve.cpp: all revisions
@@ -134,10 +137,15 @@ private:
     void reject(rpc::serial id, int code, std::string message);
     void unknown_method(rpc::serial id, std::string_view method);
     void take_totals() noexcept;
+    /// Logs a message that the peer can cause, at most 20 per second (J6).
+    void report(const log_record& record);
+    /// The same about a request, with its id, method, tool and duration.
+    void report(log_record record, rpc::serial about);
 
     std::shared_ptr<server_core> server_;
     std::function<void(const connection_end&)> ended_;
     std::shared_ptr<rpc::peer> peer_;
+    time_point started_{};
     std::shared_ptr<void> keep_;
     std::shared_ptr<const std::string> principal_;
     const std::shared_ptr<const started_states> states_;

@@ -35,7 +35,8 @@ void server_session::serve(const incoming& in) {
         free_large_reply();
         return check_quick(in, next, settled_at_);
     }
-    peer_->finish(in.id, next.text, next.body);
+    peer_->finish(in.id, next.text, next.tool_error ? rpc::request_outcome::tool_error : rpc::request_outcome::ok,
+                  next.body);
     free_large_reply();
     check_quick(in, next, settled_at_);
 }
@@ -143,7 +144,11 @@ void server_session::answer_with(std::string_view text, dispatched& out) noexcep
 
 invocation server_session::find(const incoming& in) {
     switch (in.which) {
-        case method::tools_call: return find_tool(in, tools_.of(server_->tools));
+        case method::tools_call: {
+            const std::shared_ptr<const tool>& called = named_tool(in, tools_.of(server_->tools));
+            peer_->core().set_label(in.id, called->stats_slot);
+            return call_of_tool(in, called);
+        }
         case method::resources_read:
             return find_resource(in, resources_.of(server_->resources), templates_.of(server_->templates));
         case method::resources_list:
@@ -202,6 +207,7 @@ void server_session::run_quick(const incoming& in, const invocation& found, std:
     }
     around_.clear();
     found.write(around_, reply_, in.rev, *server_, found.offer.get());
+    out.tool_error = reply_.is_error;
     pieces_ = {around_.before, reply_.content, around_.after};
     out.text = pieces_;
     out.body = &reply_.content;
@@ -254,6 +260,7 @@ task<std::string> server_session::dispatch_in_chain(std::weak_ptr<server_session
         worker_wait done(std::move(next.blocking));
         co_return co_await done;
     }
+    if (next.tool_error) state->request->note_tool_error();
     std::string text;  // a copy: the next request reuses the buffers of the session
     for (std::string_view piece : next.text) text += piece;
     co_return text;

@@ -157,24 +157,32 @@ std::vector<decode_error> argument_errors(const tool& t, const json::value& argu
     return all;
 }
 
-}  // namespace
-
-invocation find_tool(const incoming& in, const table<tool>& tools) {
-    auto name = in.params["name"].if_string();
-    if (!name) throw error(error_code::invalid_params, "name: expected string");
+const json::value& arguments_of(const incoming& in) {
     static const json::value nothing = json::object();
     const json::value* arguments = in.params.find("arguments");
-    if (!arguments || arguments->is_null()) arguments = &nothing;
-    if (!arguments->is_object()) throw error(error_code::invalid_params, "arguments: expected object");
+    return arguments && !arguments->is_null() ? *arguments : nothing;
+}
+
+}  // namespace
+
+const std::shared_ptr<const tool>& named_tool(const incoming& in, const table<tool>& tools) {
+    auto name = in.params["name"].if_string();
+    if (!name) throw error(error_code::invalid_params, "name: expected string");
+    if (!arguments_of(in).is_object()) throw error(error_code::invalid_params, "arguments: expected object");
     const std::shared_ptr<const tool>* found = tools.find(*name);
     if (!found) throw error(error_code::invalid_params, "unknown tool: " + rpc::printable(*name));
-    const tool& t = **found;
-    if (t.check_input && !t.input.accepts(*arguments)) detail::throw_bad_arguments(argument_errors(t, *arguments));
+    return *found;
+}
+
+invocation call_of_tool(const incoming& in, const std::shared_ptr<const tool>& called) {
+    const tool& t = *called;
+    const json::value& arguments = arguments_of(in);
+    if (t.check_input && !t.input.accepts(arguments)) detail::throw_bad_arguments(argument_errors(t, arguments));
     invocation call;
-    call.offer = *found;  // keeps it alive if it is removed during the call
+    call.offer = called;  // keeps it alive if it is removed during the call
     call.handler = &t.handler;
     call.write = &write_tool;
-    call.input = arguments;
+    call.input = &arguments;
     return call;
 }
 

@@ -46,7 +46,9 @@ rpc::handler_outcome worker_call::run() {
     } catch (...) {  // outcome_of_failure handles all exceptions
         return outcome_of_failure(std::current_exception(), *state_);
     }
-    return rpc::handler_outcome::of(join(around, std::move(reply.content)));
+    rpc::handler_outcome outcome = rpc::handler_outcome::of(join(around, std::move(reply.content)));
+    outcome.tool_error = reply.is_error;
+    return outcome;
 }
 
 void worker_call::tell(rpc::handler_outcome outcome) {
@@ -179,6 +181,6 @@ void worker_wait::begin_work() {
     });
 }
 
-std::string worker_wait::await_resume() { return result_of(std::move(outcome_), call_->server()); }
+std::string worker_wait::await_resume() { return result_of(std::move(outcome_), *call_->request(), call_->server()); }
 
 }  // namespace keel::server_side

@@ -99,9 +99,7 @@ public:
     template <class F>
     void tool(std::string name, F f, tool_options options = {}) {
         bool replace = options.replace;
-        core->tools.put(std::make_shared<const server_side::tool>(
-                            detail::make_tool(std::move(name), "", std::move(f), std::move(options))),
-                        replace);
+        core->add_tool(detail::make_tool(std::move(name), "", std::move(f), std::move(options)), replace);
     }
 
     // ---- the client ----
@@ -338,6 +336,12 @@ private:
         if (hear) hear(method, params);
     }
     void on_report(std::string_view text) override { events.push_back("report " + std::string(text)); }
+    void on_cancelled(rpc::serial, std::string_view reason) override {
+        if (!reason.empty()) events.push_back("cancelled: " + std::string(reason));
+    }
+    void on_handler_failed(rpc::serial, std::string_view what) override {
+        events.push_back("report handler failed: " + std::string(what));
+    }
     void on_closed(std::string_view why, std::size_t left) override {
         events.push_back("closed");
         ++closings;
