@@ -75,6 +75,8 @@ class Cell:
 def has(wire, era, call):
     if wire == "old_sse" and era == "modern":
         return False
+    if (wire, era, call) == ("http_json", "legacy", "subscribe"):
+        return False  # the server refuses the stream for notifications, so the client sends no request
     return CALLS[call][1 if era == "modern" else 2] is not None
 
 

@@ -121,11 +121,11 @@ class Log(kp.DriveTest):
         with HttpServer("--log-format", "json", command=("keel", "demo")) as server:
             with Client(server).bare("GET", {"Accept": "*/*", "Host": "evil.example"}, path="/mcp") as e:
                 e.response.body()
-            record = json.loads(server.wait_for_line('"status":403').string)
+            record = json.loads(server.wait_for_line('"status":421').string)
             self.assertEqual(record["level"], "warning")
             self.assertIn("Host not allowed", record["reason"])
             self.assertEqual(record["address"], "127.0.0.1")
-            self.assertTrue(record["message"].startswith("GET /mcp refused: 403 Host not allowed"), record["message"])
+            self.assertTrue(record["message"].startswith("GET /mcp refused: 421 Host not allowed"), record["message"])
 
 
 if __name__ == "__main__":

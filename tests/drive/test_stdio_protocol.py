@@ -52,10 +52,10 @@ class Handshake(kp.DriveTest):
             self.ends_input(s)
 
     def test_a_second_initialize(self):
-        """A second initialize is refused and changes nothing."""
+        """LIFE-02: a second initialize negotiates again."""
         with Server() as s:
             s.open("2025-06-18")
-            self.assertIn("error", s.ask(kp.initialize(5, "2024-11-05")))
+            self.assertEqual(s.ask(kp.initialize(5, "2024-11-05"))["result"]["protocolVersion"], "2024-11-05")
             self.is_text(s.ask(call(6, "echo", {"text": "x"})), "x")
             self.ends_input(s)
 

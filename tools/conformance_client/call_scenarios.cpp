@@ -61,7 +61,7 @@ constexpr scenario all[] = {
     {"tools_call", add_numbers},
     {"elicitation-sep1034-client-defaults", use_every_tool},
     {"sse-retry", use_every_tool},
-    {"request-metadata", look_around},
+    {"request-metadata", introduce},
     {"sep-2322-client-request-state", use_every_tool_at_once},
     {"json-schema-ref-no-deref", look_around},
     {"json-schema-2020-12-preservation", echo_schema},
