@@ -7,6 +7,7 @@
 //     server.wait();
 
 #include <keel/access_log.hpp>
+#include <keel/http_mount.hpp>
 #include <keel/limits.hpp>
 #include <keel/loop.hpp>
 #include <keel/server.hpp>
@@ -71,6 +72,10 @@ struct KEEL_API http_limits {
     std::size_t max_sessions_per_client = 1000;
     std::size_t max_in_flight_per_client =
         1024;  // running handlers; those of a session count for the client that opened it
+    /// Servers that http_options::server_for has created for principals. When it is reached, the one that was unused longest is released;
+    /// if all are in use: 503. A server that is unused for `server_idle` is released.
+    std::size_t max_servers = 1000;
+    duration server_idle = std::chrono::minutes(10);
     /// Idle sessions end after this time.
     duration session_idle = std::chrono::minutes(30);
     /// Sessions whose client has sent nothing since `initialize` end after this time. When max_sessions or max_sessions_per_client is
@@ -87,6 +92,13 @@ struct KEEL_API http_limits {
     duration ended_stream = std::chrono::seconds(60);
     /// Idle streams get a comment line at this interval, so that proxies keep them open.
     duration keep_alive = std::chrono::seconds(15);
+};
+
+/// What http_options::server_for creates a server for.
+struct KEEL_API server_request {
+    std::string principal = {};  // from `identify`; "" without it
+    /// True: for one session (revisions before 2026-07-28). False: for all requests of this principal without a session.
+    bool session = false;
 };
 
 struct KEEL_API http_options {
@@ -142,6 +154,11 @@ struct KEEL_API http_options {
     unsigned socket_mode = 0600;
     /// Receives an entry for each HTTP request; see keel::access_log_to. Empty: none.
     keel::access_log access_log = {};
+    /// Creates a server for each session, and for each principal that uses requests without a session (revision 2026-07-28, or
+    /// `stateless`), for programs with several tenants. Without it the server of the http_server serves everybody. Keel releases the
+    /// server when the session has ended, the principal was idle (http_limits::server_idle), or HTTP has stopped; the server stops when
+    /// the program has released it too. An exception: 500. Null: 503. Called on any of the loops; must not block.
+    std::function<std::shared_ptr<server>(const server_request&)> server_for = {};
 
     http_limits limits = {};
 };
@@ -166,6 +183,16 @@ public:
     /// Same, but the first loop is `on` (keel::loop_on for an io_context). Must be called on that loop. With options.threads > 1
     /// the other loops have their own threads.
     void start(const std::string& address, std::shared_ptr<loop> on);
+    /// Starts without an address, for requests of the program's own HTTP server: see handle(). Requires allow_hosts: the names of the
+    /// program's server, or "*" if it checks Host itself. With `on`, the first loop is `on`, as above. Throws std::invalid_argument.
+    void start_mounted();
+    void start_mounted(std::shared_ptr<loop> on);
+    /// Serves a request that the program's own HTTP server has received; see keel/http_mount.hpp. `to` is not called before this
+    /// function returns. TLS and timeouts of connections are left to the program, and monitor_address is not used; all other options
+    /// apply. A request counts as a connection of mounted_request::remote_address until its response has ended: 429 or 503 if there are
+    /// too many. Throws std::logic_error before start_mounted() or start().
+    std::shared_ptr<mounted_call> handle(const mounted_request& r, std::shared_ptr<mounted_response> to);
+
     /// "http://127.0.0.1:8848/mcp" with the actual port, or "http://unix:/run/x.sock:/mcp"; "" before start().
     std::string url() const;
     /// "http://127.0.0.1:9090" with the actual port of monitor_address; "" without one and before start().

@@ -20,6 +20,7 @@
 #include <keel/error.hpp>
 #include <keel/event_loop.hpp>
 #include <keel/handler.hpp>
+#include <keel/http_mount.hpp>
 #include <keel/http_server.hpp>
 #include <keel/json.hpp>
 #include <keel/limits.hpp>

@@ -32,6 +32,9 @@ namespace keel::inline KEEL_ABI {
 /// Must be called on one thread at a time per process: it replaces the handlers of SIGTERM, SIGINT and SIGHUP while it runs.
 /// In the library keel::http (part of keel::keel).
 KEEL_API int main(server& s, int argc, const char* const* argv);
+/// Same, with defaults for HTTP (keel/http_server.hpp): options of the command line replace them, and lists such as allow_hosts become
+/// longer. HTTP is still served only with --http.
+KEEL_API int main(server& s, int argc, const char* const* argv, http_options defaults);
 
 /// Serves standard input and output until the client closes them or ends, with the same signal handling and exit status as `main`,
 /// but without a command line. In the library keel::core.

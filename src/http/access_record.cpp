@@ -39,15 +39,17 @@ void access_record::begin(const request& r) {
         now_.revision = protocol::name_of(*named);
 }
 
-void access_record::set_message(const rpc::message& m, const server_side::server_core& server) {
+message_names message_names::of(const rpc::message& m, const server_side::server_core& server) {
+    message_names names;
     if (m.kind == rpc::message_kind::response) {
-        now_.method = "response";
+        names.method = "response";
     } else {
-        now_.method = is_known(m.method, server) ? std::string_view(m.method) : "other";
+        names.method = is_known(m.method, server) ? std::string_view(m.method) : "other";
     }
-    if (m.method != "tools/call" || !m.params) return;
+    if (m.method != "tools/call" || !m.params) return names;
     auto name = (*m.params)["name"].if_string();
-    if (name && server.tools.snapshot()->find(*name)) now_.tool = *name;
+    if (name && server.tools.snapshot()->find(*name)) names.tool = *name;
+    return names;
 }
 
 void access_record::end(std::string_view principal, const ip_address& client) {
@@ -58,8 +60,8 @@ void access_record::end(std::string_view principal, const ip_address& client) {
     entry.time = std::chrono::system_clock::now();
     entry.http_method = now_.http_method;
     entry.path = now_.path;
-    entry.method = now_.method;
-    entry.tool = now_.tool;
+    entry.method = now_.message.method;
+    entry.tool = now_.message.tool;
     entry.status = now_.status;
     entry.bytes_in = now_.bytes_in;
     entry.bytes_out = now_.bytes_out;

@@ -13,12 +13,22 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace keel::inline KEEL_ABI::server_side {
 class server_core;
 }
 
 namespace keel::inline KEEL_ABI::http {
+
+/// What the access log tells about a message.
+struct message_names {
+    std::string method;
+    std::string tool;
+
+    /// Only names that the server knows are kept: the others may be contents.
+    static message_names of(const rpc::message& m, const server_side::server_core& server);
+};
 
 /// Lives as long as its connection, and only if there is an access log. Has copies: the request is gone when the response ends.
 class access_record {
@@ -30,9 +40,9 @@ public:
     /// The same for a request that could not be parsed.
     void begin();
     void set_body(std::size_t bytes) noexcept { now_.bytes_in = bytes; }
-    /// The message in the body. Only names that the server knows are kept: the others may be contents.
-    void set_message(const rpc::message& m, const server_side::server_core& server);
-    void set_batch() { now_.method = "batch"; }
+    /// The message in the body. Called again when the server of the client is known, if it has its own (http_options::server_for).
+    void set_message(message_names names) { now_.message = std::move(names); }
+    void set_batch() { now_.message.method = "batch"; }
     void set_status(int status) noexcept { now_.status = status; }
 
     // Output is measured as the growth of the connection's buffer.
@@ -47,8 +57,7 @@ private:
         std::chrono::steady_clock::time_point since{};
         std::string http_method;
         std::string path;
-        std::string method;
-        std::string tool;
+        message_names message;
         std::string_view revision;
         int status = 0;
         std::size_t bytes_in = 0;

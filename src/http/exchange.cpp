@@ -62,6 +62,13 @@ void exchange::note_waiting() noexcept {
                    std::memory_order_relaxed);
 }
 
+void exchange::note_message(const rpc::message& m, const server_side::server_core& by) {
+    if (!server_.options.access_log) return;
+    on_connection([names = message_names::of(m, by)](http_connection& c) {
+        if (c.access()) c.access()->set_message(names);
+    });
+}
+
 void exchange::respond(int status, std::string_view content_type, std::string_view body, std::string_view headers) {
     if (loop_->here()) {
         if (http_connection* c = std::exchange(connection_, nullptr)) c->respond(status, content_type, body, headers);

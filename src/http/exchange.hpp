@@ -3,6 +3,7 @@
 // The answer to one HTTP request, from a session that may live on another loop than the connection.
 
 #include "http/answer_watcher.hpp"
+#include "rpc/message.hpp"
 #include "rpc/peer.hpp"
 
 #include <keel/loop.hpp>
@@ -13,6 +14,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+
+namespace keel::inline KEEL_ABI::server_side {
+class server_core;
+}
 
 namespace keel::inline KEEL_ABI::http {
 
@@ -42,6 +47,8 @@ public:
     /// Sets the user to notify, and its tag. Must be called on the user's loop.
     void attach(std::weak_ptr<exchange_user> user, std::shared_ptr<loop> on, std::uint64_t tag);
 
+    /// For the access log: `by` is the server of the session. Call it before the answer.
+    void note_message(const rpc::message& m, const server_side::server_core& by);
     void respond(int status, std::string_view content_type, std::string_view body, std::string_view headers = {});
     /// For a large response with a JSON body of about `size` bytes: the buffer of the connection, to which the caller appends the body
     /// before it calls end_json. Null if the connection is on another loop or is gone: then call respond.

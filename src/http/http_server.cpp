@@ -21,6 +21,13 @@ struct http_server::impl {
         begun = true;
     }
 
+    void check_mounted() const {
+        if (!work->options.allow_hosts.empty()) return;
+        throw std::invalid_argument(
+            "keel: http_server::start_mounted: set http_options::allow_hosts to the host names of the program's HTTP "
+            "server, or to \"*\" if it checks the Host header itself (DNS rebinding)");
+    }
+
     std::shared_ptr<http::http_server_core> work;
     std::mutex mutex;
     bool begun = false;
@@ -41,6 +48,20 @@ void http_server::start(const std::string& address) {
 
 void http_server::start(const std::string& address, std::shared_ptr<loop> on) {
     impl_->begin([&] { impl_->work->open(address, std::move(on), impl_->work->wanted_workers()); });
+}
+
+void http_server::start_mounted() {
+    impl_->check_mounted();
+    impl_->begin([&] { impl_->work->open_mounted_in_background(impl_->work->wanted_workers()); });
+}
+
+void http_server::start_mounted(std::shared_ptr<loop> on) {
+    impl_->check_mounted();
+    impl_->begin([&] { impl_->work->open_mounted(std::move(on), impl_->work->wanted_workers()); });
+}
+
+std::shared_ptr<mounted_call> http_server::handle(const mounted_request& r, std::shared_ptr<mounted_response> to) {
+    return impl_->work->handle(r, std::move(to));
 }
 
 std::string http_server::monitor_url() const { return impl_->work->monitor_url(); }

@@ -2,7 +2,9 @@
 
 #include "http/http_connection.hpp"
 #include "http/legacy_session.hpp"
+#include "http/mounted_connection.hpp"
 #include "http/stateless_handler.hpp"
+#include "http/unavailable.hpp"
 #include "transport/sockets.hpp"
 #include "transport/system_memory.hpp"
 
@@ -23,8 +25,8 @@ constexpr std::string_view no_room =
     "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 duration tick_for(const http_limits& l) {
-    duration least = std::min(
-        {l.head_time, l.body_time, l.idle_time, l.session_idle, l.unused_session, l.keep_alive, l.ended_stream});
+    duration least = std::min({l.head_time, l.body_time, l.idle_time, l.session_idle, l.unused_session, l.keep_alive,
+                               l.ended_stream, l.server_idle});
     return std::clamp(least / 4, shortest_tick, longest_tick);
 }
 
@@ -35,7 +37,7 @@ std::size_t total_budget(const http_limits& l) {
 }  // namespace
 
 http_server_core::http_server_core(std::shared_ptr<server_access::impl> s, http_options o)
-    : options(std::move(o)), server(std::move(s)), budget(total_budget(options.limits)),
+    : options(std::move(o)), server(std::move(s)), tenants(server, options), budget(total_budget(options.limits)),
       quotas({.connections = options.limits.max_connections_per_client,
               .sessions = options.limits.max_sessions_per_client,
               .calls = options.limits.max_in_flight_per_client}),
@@ -154,6 +156,17 @@ void http_server_core::run_in_thread(const std::shared_ptr<async::epoll_loop>& l
 void http_server_core::open_in_background(const std::string& address, unsigned workers) {
     check_address(address, false);
     if (!options.monitor_address.empty()) check_address(options.monitor_address, true);
+    open_on_own_thread("cannot listen on " + address,
+                       [=, this](std::shared_ptr<keel::loop> first) { open(address, std::move(first), workers); });
+}
+
+void http_server_core::open_mounted_in_background(unsigned workers) {
+    open_on_own_thread("cannot start",
+                       [=, this](std::shared_ptr<keel::loop> first) { open_mounted(std::move(first), workers); });
+}
+
+void http_server_core::open_on_own_thread(const std::string& what,
+                                          std::function<void(std::shared_ptr<keel::loop>)> open_on) {
     auto first = async::epoll_loop::create();
     run_in_thread(first);
     foreign_first_ = false;
@@ -165,12 +178,12 @@ void http_server_core::open_in_background(const std::string& address, unsigned w
     };
     auto opened = std::make_shared<std::promise<failure>>();
     auto future = opened->get_future();
-    first->post([this, &address, workers, first, opened] {
+    first->post([&what, &open_on, first, opened] {
         failure failed;
         try {
-            open(address, first, workers);
+            open_on(first);
         } catch (const std::system_error& e) {
-            failed = {"cannot listen on " + address, e.code()};
+            failed = {what, e.code()};
         } catch (const std::invalid_argument& e) {
             failed = {e.what(), {}, true};
         } catch (const std::exception& e) {
@@ -182,6 +195,57 @@ void http_server_core::open_in_background(const std::string& address, unsigned w
     if (failed.code) throw std::system_error(failed.code, failed.what);
     if (failed.invalid) throw std::invalid_argument(failed.what);
     if (!failed.what.empty()) throw std::runtime_error(failed.what);
+}
+
+// ---- requests of the program's own HTTP server ----
+
+void http_server_core::open_mounted(std::shared_ptr<keel::loop> first, unsigned workers) {
+    origins = origin_check(
+        {.hosts = options.allow_hosts, .origins = options.allow_origins, .cors = !options.allow_origins.empty()});
+    open_workers(std::move(first), workers);
+}
+
+std::shared_ptr<mounted_call> http_server_core::handle(const mounted_request& r, std::shared_ptr<mounted_response> to) {
+    if (!to) throw std::invalid_argument("keel: http_server::handle: the response is null");
+    http_worker* worker = nullptr;
+    {
+        std::lock_guard lock(mutex_);
+        if (workers_.empty()) throw std::logic_error("keel: http_server::handle must be called after start_mounted");
+        worker = workers_[next_mounted_++ % workers_.size()].get();
+    }
+    auto call = std::make_shared<mounted_handle>(worker->loop);
+    std::optional<std::string> text = request_text(r);
+    const ip_address client = ip_address::parse(r.remote_address).value_or(ip_address());
+    // Always posted: the caller does not expect calls before this function has returned.
+    bool posted =
+        worker->loop->post([self = shared_from_this(), worker, call, to, text = std::move(text), client]() mutable {
+            if (call->disconnected()) return;
+            if (text) return self->serve_mounted(*worker, std::move(*text), std::move(to), std::move(call), client);
+            ++self->counters.refused;
+            refuse_mounted(*to, 400, {error_code::invalid_request, "invalid character in the request", {}});
+        });
+    if (!posted) to->on_abort();  // the loop has ended
+    return call;
+}
+
+void http_server_core::serve_mounted(http_worker& on, std::string text, std::shared_ptr<mounted_response> to,
+                                     std::shared_ptr<mounted_handle> call, const ip_address& client) {
+    auto refuse = [&](const unavailable& why) {
+        ++counters.refused;
+        refuse_mounted(*to, why.status, why.error);
+    };
+    if (on.stopping()) return refuse(shutting_down());
+    if (budget.tight()) return refuse(low_memory());
+    counted_use use;
+    if (!on.count_connection(client, use)) return refuse(too_many_connections_of_client());
+    if (counters.connections.fetch_add(1) >= options.limits.max_connections) {
+        --counters.connections;
+        return refuse(too_many_connections());
+    }
+    auto closed = [self = shared_from_this()] { --self->counters.connections; };
+    on.adopt_mounted(
+        std::make_unique<mounted_connection>(on.loop, std::move(text), std::move(to), std::move(call), closed), client,
+        std::move(use));
 }
 
 void http_server_core::accepted(transport::descriptor socket, std::string name, bool monitor) {
@@ -244,6 +308,12 @@ void http_server_core::worker_ended(http_worker& which) {
     {
         std::lock_guard lock(mutex_);
         if (std::exchange(which.end_reported, true) || --workers_running_ > 0) return;
+        releasing_ = true;
+    }
+    tenants.end(server->core().options.limits.cleanup_grace);
+    {
+        std::lock_guard lock(mutex_);
+        releasing_ = false;
     }
     for (auto& each : own_loops_) each->stop();
     changed_.notify_all();
@@ -252,7 +322,7 @@ void http_server_core::worker_ended(http_worker& which) {
 
 void http_server_core::wait() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return workers_running_ == 0; });
+    changed_.wait(lock, [this] { return all_ended(); });
 }
 
 void http_server_core::wait_and_join() {
@@ -263,7 +333,7 @@ void http_server_core::wait_and_join() {
 bool http_server_core::wait_for_own() {
     std::unique_lock lock(mutex_);
     if (foreign_first_ && workers_running_ > 0) return false;
-    changed_.wait(lock, [this] { return workers_running_ == 0; });
+    changed_.wait(lock, [this] { return all_ended(); });
     return true;
 }
 

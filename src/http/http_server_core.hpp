@@ -6,6 +6,7 @@
 #include "http/http_worker.hpp"
 #include "http/memory_budget.hpp"
 #include "http/origin_check.hpp"
+#include "http/tenant_servers.hpp"
 #include "http/unused_sessions.hpp"
 #include "http_common/forwarded.hpp"
 #include "server/server_impl.hpp"
@@ -17,6 +18,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,6 +26,8 @@
 #include <vector>
 
 namespace keel::inline KEEL_ABI::http {
+
+class mounted_handle;
 
 /// Values for the metrics page.
 struct http_counters {
@@ -47,8 +51,13 @@ public:
     void open(const std::string& address, std::shared_ptr<keel::loop> first, unsigned workers);
     /// Starts the workers without a listener: the caller passes connections to http_worker::adopt.
     void open_workers(std::shared_ptr<keel::loop> first, unsigned workers);
-    /// Like `open`, with an own thread for the first worker too. Safe to call from any thread.
+    /// Like `open`, without an address: for requests that the program passes to `handle`.
+    void open_mounted(std::shared_ptr<keel::loop> first, unsigned workers);
+    /// Runs `open` with an own thread for the first worker too. Safe to call from any thread.
     void open_in_background(const std::string& address, unsigned workers);
+    void open_mounted_in_background(unsigned workers);
+    /// Serves a request of the program's own HTTP server. Safe to call from any thread.
+    std::shared_ptr<mounted_call> handle(const mounted_request& r, std::shared_ptr<mounted_response> to);
     /// The number of workers that the options ask for.
     unsigned wanted_workers() const;
     /// Begins to drain at once.
@@ -79,6 +88,7 @@ public:
     const http_options options;
     const std::shared_ptr<server_access::impl> server;
     http_counters counters;
+    tenant_servers tenants;
     memory_budget budget;
     origin_check origins;
     trusted_proxies proxies;
@@ -88,6 +98,12 @@ public:
     const duration tick;
 
 private:
+    /// Called with the lock.
+    bool all_ended() const noexcept { return workers_running_ == 0 && !releasing_; }
+    /// Called on the loop of `on`.
+    void serve_mounted(http_worker& on, std::string text, std::shared_ptr<mounted_response> to,
+                       std::shared_ptr<mounted_handle> call, const ip_address& client);
+    void open_on_own_thread(const std::string& what, std::function<void(std::shared_ptr<keel::loop>)> open);
     void run_in_thread(const std::shared_ptr<async::epoll_loop>& l);
     /// Throws std::invalid_argument if the address is malformed or must not be used.
     transport::listen_address check_address(const std::string& address, bool monitor) const;
@@ -100,13 +116,15 @@ private:
     std::vector<std::thread> threads_;
     std::vector<std::unique_ptr<listener>> listeners_;
     std::size_t next_worker_ = 0;
-    bool foreign_first_ = true;  // the first worker runs on the caller's loop
+    std::atomic<std::size_t> next_mounted_{0};  // used by all threads of the program
+    bool foreign_first_ = true;                 // the first worker runs on the caller's loop
 
     mutable std::mutex mutex_;  // guards the members below and the start of `workers_`
     std::condition_variable changed_;
     std::string url_;
     std::string monitor_url_;
     std::size_t workers_running_ = 0;
+    bool releasing_ = false;  // all workers have ended; the last one releases the servers of tenants
     bool stopping_ = false;
     bool notice_given_ = false;  // stop_after_notice was called
 };

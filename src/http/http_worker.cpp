@@ -40,9 +40,7 @@ void http_worker::adopt(transport::descriptor socket, const std::string& name, b
     }
     const ip_address peer = ip_address::parse(transport::remote_host(socket.get())).value_or(ip_address());
     counted_use use;
-    // A proxy serves many clients; http_connection::count_for_client counts them. Monitoring must work when the quota is used up.
-    if (!monitor && !shared.proxies.contains(peer) &&
-        !use.take(shared.quotas.of(peer), &client_usage::connections, shared.quotas.limits().connections)) {
+    if (!monitor && !count_connection(peer, use)) {  // monitoring must work when the quota is used up
         --shared.counters.connections;
         ++shared.counters.refused;
         return transport::say_and_close(std::move(socket), quota_reached);
@@ -62,14 +60,33 @@ void http_worker::adopt(std::unique_ptr<connection> wire, const ip_address& peer
         if (shared.tls)
             wire = std::make_unique<tls::tls_connection>(*loop, std::move(wire), *shared.tls,
                                                          shared.server->core().options.limits.final_write);
-        if (timer_ == 0) update_clock();
-        auto c = std::make_shared<http_connection>(*this, std::move(wire), peer, monitor, std::move(use));
-        connections_.emplace(c.get(), c);
-        c->start();
+        begin(std::move(wire), peer, monitor, std::move(use));
     } catch (const std::exception& e) {
         shared.server->core().report(log_level::error, std::string("cannot serve a connection: ") + e.what());
     }
     arm();
+}
+
+void http_worker::adopt_mounted(std::unique_ptr<connection> wire, const ip_address& peer, counted_use use) {
+    try {
+        begin(std::move(wire), peer, false, std::move(use));
+    } catch (const std::exception& e) {
+        shared.server->core().report(log_level::error, std::string("cannot serve a request: ") + e.what());
+    }
+    arm();
+}
+
+bool http_worker::count_connection(const ip_address& peer, counted_use& use) {
+    client_quotas& quotas = shared.quotas;
+    return shared.proxies.contains(peer) ||
+           use.take(quotas.of(peer), &client_usage::connections, quotas.limits().connections);
+}
+
+void http_worker::begin(std::unique_ptr<connection> wire, const ip_address& peer, bool monitor, counted_use use) {
+    if (timer_ == 0) update_clock();
+    auto c = std::make_shared<http_connection>(*this, std::move(wire), peer, monitor, std::move(use));
+    connections_.emplace(c.get(), c);
+    c->start();
 }
 
 void http_worker::remove(http_connection* c) {
@@ -158,7 +175,9 @@ void http_worker::let_go() {
 
 void http_worker::arm() {
     bool watches_files = index == 0 && shared.tls;
-    if (timer_ != 0 || ended_ || (connections_.empty() && sessions_.empty() && !watches_files)) return;
+    bool watches_tenants = shared.tenants.enabled() && shared.tenants.size() > 0;
+    if (timer_ != 0 || ended_ || (connections_.empty() && sessions_.empty() && !watches_files && !watches_tenants))
+        return;
     timer_ = loop->start_timer(loop->now() + shared.tick, [this] {
         timer_ = 0;
         tick();
@@ -196,6 +215,7 @@ void http_worker::tick() {
         if (s->check_idle(now_)) idle.push_back(s);
     }
     for (const auto& s : idle) s->end("the session has expired");
+    shared.tenants.check_idle(now_);
     if (index == 0 && shared.tls) shared.renew_certificate();
     flush_dirty();
     arm();

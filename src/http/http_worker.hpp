@@ -42,6 +42,11 @@ public:
     /// `peer`: the other end of the connection, if it has an IP address.
     void adopt(std::unique_ptr<connection> wire, const ip_address& peer = {}, bool monitor = false,
                counted_use use = {});
+    /// Without TLS: a request of the program's own HTTP server.
+    void adopt_mounted(std::unique_ptr<connection> wire, const ip_address& peer, counted_use use);
+    /// Counts a connection for the client at `peer`. Returns false if that client has too many. A trusted proxy serves many clients, which
+    /// http_connection::count_for_client counts.
+    bool count_connection(const ip_address& peer, counted_use& use);
     void remove(http_connection* c);
     /// Writes the output of `c` at the end of the turn.
     void add_dirty(std::shared_ptr<http_connection> c) { dirty_.push_back(std::move(c)); }
@@ -90,6 +95,7 @@ private:
         using is_transparent = void;
     };
 
+    void begin(std::unique_ptr<connection> wire, const ip_address& peer, bool monitor, counted_use use);
     void tick();
     void update_clock();
     void evict_events();

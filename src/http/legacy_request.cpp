@@ -105,6 +105,7 @@ void deliver(http_worker& home, const legacy_request& r) {
     bool early = !session->session().initialized();  // HTTP+SSE of 2024-11-05: initialize arrives here too
     if (early || !body->is_array()) {
         rpc::message m = rpc::classify(*body);
+        if (session->by().owner) r.answer->note_message(m, session->by().server->core());
         if (!early && !check_message(r, m, false)) return;
         return session->post({&m, 1}, false, r.answer);
     }
@@ -180,7 +181,13 @@ std::shared_ptr<legacy_session> make_session(http_worker& here, const legacy_req
     } else if (all.budget.tight()) {
         refuse(r, low_memory(), id);
     } else {
-        made = legacy_session::create(here, new_id(here.index), std::string(r.credential), std::move(use), one_stream);
+        tenant_result by = all.tenants.for_session(r.principal ? std::string_view(*r.principal) : std::string_view());
+        if (!by.found) {
+            refuse(r, by.refused.status, {error_code::internal, std::string(by.refused.message), {}}, id);
+            return nullptr;
+        }
+        made = legacy_session::create(here, std::move(by.found), new_id(here.index), std::string(r.credential),
+                                      std::move(use), one_stream);
         if (!made) refuse(r, shutting_down(), id);
         else if (r.principal) made->session().set_principal(r.principal);
     }

@@ -37,24 +37,25 @@ void refuse(exchange& ex, const unavailable& why, const rpc::request_id& id) {
 
 }  // namespace
 
-legacy_session::legacy_session(http_worker& l, std::string id, std::string credential, counted_pair use,
-                               bool one_stream)
-    : worker_(l), id_(std::move(id)), credential_(std::move(credential)), one_stream_(one_stream),
+legacy_session::legacy_session(http_worker& l, std::shared_ptr<const tenant> by, std::string id, std::string credential,
+                               counted_pair use, bool one_stream)
+    : worker_(l), by_(std::move(by)), id_(std::move(id)), credential_(std::move(credential)), one_stream_(one_stream),
       log_(l.shared.options.limits.max_events, l.shared.options.limits.max_event_bytes, l.shared.budget),
       used_(l.coarse_now()), use_(std::move(use)) {}
 
-std::shared_ptr<legacy_session> legacy_session::create(http_worker& l, std::string id, std::string credential,
-                                                       counted_pair use, bool one_stream) {
-    auto made = std::make_shared<legacy_session>(l, std::move(id), std::move(credential), std::move(use), one_stream);
+std::shared_ptr<legacy_session> legacy_session::create(http_worker& l, std::shared_ptr<const tenant> by, std::string id,
+                                                       std::string credential, counted_pair use, bool one_stream) {
+    auto made = std::make_shared<legacy_session>(l, std::move(by), std::move(id), std::move(credential), std::move(use),
+                                                 one_stream);
     // Held by the server's session until it has ended: it speaks through us.
-    made->session_ = l.shared.server->attach(l.loop, [made](const connection_end&) {
+    made->session_ = made->by_->server->attach(l.loop, [made](const connection_end&) {
         made->on_session_ended();
         detail::release_later(*made->worker_.loop, made);  // the peer uses this object until the end of the turn
     });
     if (!made->session_) return nullptr;
     l.hold();
     ++l.shared.counters.sessions;
-    made->session_->start(l.loop, *made, l.shared.server->core().options.limits);
+    made->session_->start(l.loop, *made, made->by_->server->core().options.limits);
     const client_pair client = made->use_.of();
     made->calls_.count_for(client);
     made->unused_ = l.shared.unused.add(client, [weak = std::weak_ptr(made), on = l.loop] {
@@ -124,7 +125,7 @@ void legacy_session::post(std::span<const rpc::message> messages, bool batch, st
         return refuse(*ex, shutting_down(), messages.front().id);
     }
     const std::size_t quota = worker_.shared.quotas.limits().calls;
-    const std::size_t connection = worker_.shared.server->core().options.limits.max_in_flight;
+    const std::size_t connection = by_->server->core().options.limits.max_in_flight;
     const std::size_t most = quota > 0 ? std::min(quota, connection) : connection;
     if (requests > most) {  // it can never be accepted
         return ex->respond(400, json_type,

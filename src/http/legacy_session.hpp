@@ -4,6 +4,7 @@
 
 #include "http/event_log.hpp"
 #include "http/exchange.hpp"
+#include "http/tenant_servers.hpp"
 #include "http/unused_sessions.hpp"
 #include "protocol/revision.hpp"
 #include "rpc/message.hpp"
@@ -33,10 +34,11 @@ class legacy_session final : public rpc::message_sink,
                              public std::enable_shared_from_this<legacy_session> {
 public:
     /// `one_stream`: all messages go to one stream, which ends with the session (HTTP+SSE transport of 2024-11-05).
-    /// `use`: where the session is counted; its calls are counted for the same client.
-    static std::shared_ptr<legacy_session> create(http_worker& l, std::string id, std::string credential,
-                                                  counted_pair use, bool one_stream = false);
-    legacy_session(http_worker& l, std::string id, std::string credential, counted_pair use, bool one_stream);
+    /// `by` is the server of this session. `use`: where the session is counted; its calls are counted for the same client.
+    static std::shared_ptr<legacy_session> create(http_worker& l, std::shared_ptr<const tenant> by, std::string id,
+                                                  std::string credential, counted_pair use, bool one_stream = false);
+    legacy_session(http_worker& l, std::shared_ptr<const tenant> by, std::string id, std::string credential,
+                   counted_pair use, bool one_stream);
     ~legacy_session() override = default;
 
     const std::string& id() const noexcept { return id_; }
@@ -45,6 +47,7 @@ public:
     bool is_old_transport() const noexcept { return one_stream_; }
     server_side::server_session& session() noexcept { return *session_; }
     bool ended() const noexcept { return !session_; }
+    const tenant& by() const noexcept { return *by_; }
 
     /// Handles `initialize`, the first message, and answers it. Returns true if it succeeded.
     bool open(const rpc::message& message, std::shared_ptr<exchange> ex);
@@ -126,6 +129,7 @@ private:
     std::string session_header() const { return "Mcp-Session-Id: " + id_ + "\r\n"; }
 
     http_worker& worker_;
+    const std::shared_ptr<const tenant> by_;
     const std::string id_;
     const std::string credential_;
     const bool one_stream_;

@@ -89,6 +89,8 @@ void metrics_page(http_connection& c) {
     now.sessions = core.totals.sessions.read();
     now.others = {
         {"keel_http_sessions", "Open HTTP sessions of revisions before 2026-07-28.", static_cast<double>(n.sessions)},
+        {"keel_http_servers", "Servers that exist for principals (http_options::server_for).",
+         static_cast<double>(all.tenants.size())},
         {"keel_http_streams", "Open event streams.", static_cast<double>(n.streams)},
         {"keel_http_requests_total", "HTTP requests received.", static_cast<double>(all.requests())},
         {"keel_http_refused_total", "HTTP responses with status 4xx or 5xx, and refused connections.",

@@ -52,6 +52,11 @@ identity identity_of(http_connection& c, const request& r) {
     return {principal, principal ? std::string_view(*principal) : r.get(known::authorization)};
 }
 
+/// For the access log.
+void note_message(http_connection& c, const rpc::message& m, const server_side::server_core& by) {
+    if (c.access()) c.access()->set_message(message_names::of(m, by));
+}
+
 // ---- revision 2026-07-28 ----
 
 /// True if the header occurs once, with this value.
@@ -87,25 +92,52 @@ bool check_modern_request(http_connection& c, const request& r, const rpc::messa
         refuse(c, 400, server_side::unsupported_version(*version), m.id);
         return false;
     }
-    if (m.method == "tools/call") {
-        auto name = (*m.params)["name"].if_string();
-        const auto* tool = name ? c.worker().tools.of(c.worker().shared.server->core().tools).find(*name) : nullptr;
-        if (tool && !(*tool)->mirrored.empty()) {
-            auto find = [&](std::string_view header) -> protocol::found_header {
-                return {r.find(header), r.count(header)};
-            };
-            if (auto problem = protocol::check_mirrored((*tool)->mirrored, (*m.params)["arguments"], find)) {
-                return mismatch(*problem);
-            }
-        }
-    }
     return true;
 }
 
+/// The tool that a call names, on the server of its client; null if there is none.
+const server_side::tool* called_tool(http_connection& c, const tenant& by, const rpc::message& m,
+                                     std::shared_ptr<const server_side::table<server_side::tool>>& keep) {
+    auto name = (*m.params)["name"].if_string();
+    if (!name) return nullptr;
+    const auto& tools = by.server->core().tools;
+    if (by.owner) keep = tools.snapshot();  // the worker's view is of the common server
+    const auto* found = (keep ? *keep : c.worker().tools.of(tools)).find(*name);
+    return found ? found->get() : nullptr;
+}
+
+/// Checks the headers that mirror arguments of the tool. Returns false if the request was refused.
+bool check_mirrored_arguments(http_connection& c, const request& r, const rpc::message& m, const tenant& by) {
+    if (m.method != "tools/call") return true;
+    std::shared_ptr<const server_side::table<server_side::tool>> keep;
+    const auto* tool = called_tool(c, by, m, keep);
+    if (!tool || tool->mirrored.empty()) return true;
+    auto find = [&](std::string_view header) -> protocol::found_header { return {r.find(header), r.count(header)}; };
+    auto problem = protocol::check_mirrored(tool->mirrored, (*m.params)["arguments"], find);
+    if (problem) refuse(c, 400, error_code::header_mismatch, *problem, m.id);
+    return !problem;
+}
+
 /// The connection's handler for requests without a session, created at first use. Returns null if the request was refused.
-stateless_handler* handler_of(http_connection& c, std::shared_ptr<stateless_handler>& kept, const rpc::request_id& id) {
-    if (!kept || kept->ended()) kept = c.worker().stopping() ? nullptr : stateless_handler::create(c);
-    if (!kept) refuse(c, shutting_down(), id);
+stateless_handler* handler_of(http_connection& c, std::shared_ptr<stateless_handler>& kept, const rpc::message& m,
+                              const identity& who) {
+    tenant_servers& tenants = c.worker().shared.tenants;
+    const std::string_view principal = who.principal ? std::string_view(*who.principal) : std::string_view();
+    if (kept && tenants.enabled() && kept->tenant_principal() != principal) {
+        // A proxy may use one connection for several clients.
+        std::exchange(kept, nullptr)->connection_closed();
+    }
+    if (kept && kept->ended()) kept = nullptr;
+    if (!kept && !c.worker().stopping()) {
+        tenant_result by = tenants.for_principal(principal, c.worker().coarse_now());
+        if (!by.found) {
+            refuse(c, by.refused.status, error_code::internal, by.refused.message, m.id);
+            return nullptr;
+        }
+        kept = stateless_handler::create(c, std::move(by.found), principal);
+    }
+    if (!kept) refuse(c, shutting_down(), m.id);
+    else if (kept->by().owner) note_message(c, m, kept->by().server->core());
     return kept.get();
 }
 
@@ -142,7 +174,7 @@ void serve_modern(http_connection& c, const request& r, const rpc::message& m, c
         // I5: ids are not unique across clients, so a cancel is meaningless here; only servers send progress.
         bool heard = m.method != "notifications/cancelled" && m.method != "notifications/progress";
         if (heard) {
-            stateless_handler* handler = handler_of(c, c.modern(), {});
+            stateless_handler* handler = handler_of(c, c.modern(), m, who);
             if (!handler) return;
             if (who.principal) handler->session().set_principal(who.principal);
             handler->receive_notification(m);
@@ -150,7 +182,8 @@ void serve_modern(http_connection& c, const request& r, const rpc::message& m, c
         return c.respond(202, {}, {});
     }
     if (!check_modern_request(c, r, m, meta)) return;
-    if (stateless_handler* handler = handler_of(c, c.modern(), m.id)) give_to(c, *handler, m, who);
+    stateless_handler* handler = handler_of(c, c.modern(), m, who);
+    if (handler && check_mirrored_arguments(c, r, m, handler->by())) give_to(c, *handler, m, who);
 }
 
 // ---- revisions up to 2025-11-25 ----
@@ -187,7 +220,7 @@ bool legacy_revision(http_connection& c, const request& r, const rpc::request_id
 
 void serve_stateless(http_connection& c, const rpc::message& m, protocol::revision rev, const identity& who) {
     if (m.kind != rpc::message_kind::request) return c.respond(202, {}, {});
-    stateless_handler* handler = handler_of(c, c.stateless(), m.id);
+    stateless_handler* handler = handler_of(c, c.stateless(), m, who);
     if (!handler) return;
     handler->session().be_stateless(rev);
     give_to(c, *handler, m, who);
@@ -236,10 +269,6 @@ const json::value* read_body(http_connection& c, const request& r) {
     return body;
 }
 
-void note_message(http_connection& c, const rpc::message& m) {
-    if (c.access()) c.access()->set_message(m, c.worker().shared.server->core());
-}
-
 void post(http_connection& c, const request& r, const identity& who) {
     const json::value* body = read_body(c, r);
     if (!body) return;
@@ -252,7 +281,7 @@ void post(http_connection& c, const request& r, const identity& who) {
         return serve_legacy(c, r, *body, nullptr, who);
     }
     rpc::message m = rpc::classify(*body);
-    note_message(c, m);
+    note_message(c, m, c.worker().shared.server->core());
     if (m.kind == rpc::message_kind::invalid) {
         ++c.worker().shared.server->core().totals.rejected_input;
         return refuse(c, 400, m.code, m.problem, m.id);
@@ -326,7 +355,7 @@ void old_message(http_connection& c, const request& r, const identity& who) {
     const json::value* body = read_body(c, r);
     if (!body) return;
     rpc::message m = rpc::classify(*body);
-    note_message(c, m);
+    note_message(c, m, c.worker().shared.server->core());
     if (m.kind == rpc::message_kind::invalid) return refuse(c, 400, m.code, m.problem, m.id);
     legacy_request out = legacy(c, r, who);
     out.old_transport = true;

@@ -30,13 +30,15 @@ int status_of(const outgoing_message& about, bool stateless) noexcept {
 
 }  // namespace
 
-stateless_handler::stateless_handler(http_connection& c) : connection_(&c), worker_(c.worker()) {}
+stateless_handler::stateless_handler(http_connection& c, std::shared_ptr<const tenant> by, std::string_view principal)
+    : connection_(&c), worker_(c.worker()), by_(std::move(by)), principal_(principal) {}
 
-std::shared_ptr<stateless_handler> stateless_handler::create(http_connection& c) {
-    auto handler = std::make_shared<stateless_handler>(c);
+std::shared_ptr<stateless_handler> stateless_handler::create(http_connection& c, std::shared_ptr<const tenant> by,
+                                                             std::string_view principal) {
+    auto handler = std::make_shared<stateless_handler>(c, std::move(by), principal);
     keel::http::http_worker& worker = c.worker();
     // The server_session owns this object until it has ended: it writes through it.
-    handler->session_ = worker.shared.server->attach(worker.loop, [handler, &worker](const connection_end&) {
+    handler->session_ = handler->by_->server->attach(worker.loop, [handler, &worker](const connection_end&) {
         handler->session_.reset();
         handler->calls_.update(0);
         detail::release_later(*worker.loop, handler);  // the peer uses this object until the end of the turn
@@ -46,7 +48,7 @@ std::shared_ptr<stateless_handler> stateless_handler::create(http_connection& c)
     });
     if (!handler->session_) return nullptr;
     worker.hold();
-    handler->session_->start(worker.loop, *handler, worker.shared.server->core().options.limits);
+    handler->session_->start(worker.loop, *handler, handler->by_->server->core().options.limits);
     handler->calls_.count_for(c.counted_client());
     return handler;
 }

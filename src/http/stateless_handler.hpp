@@ -5,6 +5,7 @@
 
 #include "http/answer_watcher.hpp"
 #include "http/client_quotas.hpp"
+#include "http/tenant_servers.hpp"
 #include "rpc/message_sink.hpp"
 #include "server/server_session.hpp"
 
@@ -12,6 +13,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 namespace keel::inline KEEL_ABI::http {
 
@@ -26,10 +28,11 @@ class stateless_handler final : public rpc::message_sink,
                                 public answer_watcher,
                                 public std::enable_shared_from_this<stateless_handler> {
 public:
-    /// Returns null while the server is stopping.
-    static std::shared_ptr<stateless_handler> create(http_connection& c);
+    /// Returns null while the server is stopping. `by` is the server of this principal.
+    static std::shared_ptr<stateless_handler> create(http_connection& c, std::shared_ptr<const tenant> by,
+                                                     std::string_view principal);
     ~stateless_handler() override = default;
-    explicit stateless_handler(http_connection& c);
+    stateless_handler(http_connection& c, std::shared_ptr<const tenant> by, std::string_view principal);
 
     /// The answer is sent on the connection, in this form.
     void receive_request(const rpc::message& message, http_options::answer_form form);
@@ -39,6 +42,9 @@ public:
     bool ended() const noexcept { return !session_; }
     /// How many more calls the quota of the client allows.
     std::size_t client_room() const noexcept;
+    const tenant& by() const noexcept { return *by_; }
+    /// The principal whose server this is.
+    const std::string& tenant_principal() const noexcept { return principal_; }
     void connection_closed();
 
     // answer_watcher
@@ -63,6 +69,8 @@ private:
 
     http_connection* connection_;  // null if it is closed
     keel::http::http_worker& worker_;
+    const std::shared_ptr<const tenant> by_;
+    const std::string principal_;
     std::shared_ptr<server_side::server_session> session_;
     std::string discarded_;           // takes messages that are not sent
     std::string* writing_ = nullptr;  // between begin and end

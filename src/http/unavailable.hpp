@@ -15,6 +15,9 @@ struct unavailable {
 
 inline unavailable shutting_down() { return {rpc::shutting_down_error(), "Retry-After: 5\r\n"}; }
 inline unavailable too_many_requests() { return {rpc::overloaded_error(), "Retry-After: 1\r\n"}; }
+inline unavailable too_many_connections() {
+    return {rpc::overloaded_error("too many connections are open"), "Retry-After: 5\r\n"};
+}
 inline unavailable too_many_streams() {
     return {rpc::overloaded_error("too many streams are open"), "Retry-After: 10\r\n"};
 }

@@ -140,8 +140,9 @@ void append_paragraph(std::string& out, std::string_view text) {
 
 }  // namespace
 
-command_line read_command_line(int argc, const char* const* argv, const environment& variables) {
+command_line read_command_line(int argc, const char* const* argv, const environment& variables, http_options defaults) {
     reader r;
+    r.line.http = std::move(defaults);
     r.read_words(argc, argv);
     if (variables) r.read_variables(variables);
     r.finish();

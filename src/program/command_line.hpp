@@ -28,7 +28,8 @@ using environment = std::function<const char*(const char* name)>;
 
 /// Options on the command line take precedence over environment variables; an endpoint on the command line, over all variables with
 /// endpoints.
-command_line read_command_line(int argc, const char* const* argv, const environment& variables = {});
+command_line read_command_line(int argc, const char* const* argv, const environment& variables = {},
+                               http_options defaults = {});
 std::string help_text(std::string_view program, const implementation& about);
 
 }  // namespace keel::program

@@ -14,9 +14,11 @@
 
 namespace keel::inline KEEL_ABI {
 
-int main(server& s, int argc, const char* const* argv) {
+int main(server& s, int argc, const char* const* argv) { return main(s, argc, argv, {}); }
+
+int main(server& s, int argc, const char* const* argv, http_options defaults) {
     program::command_line line =
-        program::read_command_line(argc, argv, [](const char* name) { return std::getenv(name); });
+        program::read_command_line(argc, argv, [](const char* name) { return std::getenv(name); }, std::move(defaults));
     if (line.help) {
         std::string text = program::help_text(argc > 0 ? argv[0] : s.about().name, s.about());
         std::fputs(text.c_str(), stdout);

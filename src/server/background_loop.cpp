@@ -13,6 +13,7 @@ namespace {
 struct start_failure {
     std::string what = {};
     std::error_code code = {};
+    bool invalid = false;  // an argument of the caller
 
     /// Removes the text of the error code, which std::system_error appends again.
     std::string without_code() const {
@@ -56,6 +57,8 @@ void background_loop::run(function f) {
             f(on);
         } catch (const std::system_error& e) {
             failed = {e.what(), e.code()};
+        } catch (const std::invalid_argument& e) {
+            failed = {e.what(), {}, true};
         } catch (const std::exception& e) {
             failed = {e.what(), {}};
         }
@@ -65,6 +68,7 @@ void background_loop::run(function f) {
     if (!posted) throw std::runtime_error("keel: the server was stopped while it was starting");
     start_failure failed = future.get();
     if (failed.code) throw std::system_error(failed.code, failed.without_code());
+    if (failed.invalid) throw std::invalid_argument(failed.what);
     if (!failed.what.empty()) throw std::runtime_error(failed.what);
 }
 

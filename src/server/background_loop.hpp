@@ -16,8 +16,8 @@ class background_loop {
 public:
     using function = std::function<void(const std::shared_ptr<async::epoll_loop>&)>;
 
-    /// Runs `f` on the loop and waits until it has returned. Rethrows its exception as std::system_error or std::runtime_error.
-    /// Throws std::runtime_error if the loop ends first.
+    /// Runs `f` on the loop and waits until it has returned. Rethrows its exception as std::system_error,
+    /// std::invalid_argument or std::runtime_error. Throws std::runtime_error if the loop ends first.
     void run(function f);
     /// Null if it does not run.
     std::shared_ptr<async::epoll_loop> loop() const;

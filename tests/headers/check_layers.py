@@ -63,7 +63,7 @@ OWNERS = {
     "server": "context handler middleware prompt_handler resource server server_health tool",
     "client": "answering blocking_client call client server_target subscription",
     "auth": "secret",
-    "http": "access_log http_server",
+    "http": "access_log http_mount http_server",
     "config": "config",
     "program": "main",
 }

@@ -247,3 +247,24 @@ TEST_CASE("the limits of HTTP and of the server can be set") {
     CHECK(line.http.unready_time == 5s);
     CHECK(line.http.socket_mode == 0660);
 }
+
+TEST_CASE("the HTTP options of the program are defaults, which the command line replaces or extends") {
+    keel::http_options defaults;
+    defaults.path = "/tools";
+    defaults.threads = 3;
+    defaults.allow_hosts = {"mcp.example.com"};
+    defaults.limits.max_sessions = 7;
+    auto read = [&](std::vector<const char*> words) {
+        words.insert(words.begin(), "program");
+        return keel::program::read_command_line(static_cast<int>(words.size()), words.data(), {}, defaults);
+    };
+    keel::http_options kept = read({"--http", "0"}).http;
+    CHECK(kept.path == "/tools");
+    CHECK(kept.threads == 3);
+    CHECK(kept.limits.max_sessions == 7);
+    keel::http_options changed = read({"--http", "0", "--path", "/mcp", "--allow-host", "other.example.com"}).http;
+    CHECK(changed.path == "/mcp");
+    CHECK(changed.threads == 3);
+    CHECK(changed.allow_hosts == std::vector<std::string>{"mcp.example.com", "other.example.com"});
+    CHECK(read({}).http_addresses.empty());  // defaults alone do not open a port
+}
