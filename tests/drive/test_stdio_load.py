@@ -236,16 +236,17 @@ class SlowReader(kp.DriveTest):
             self.ends_input(s)
 
     def test_j3_memory_of_large_messages_is_returned(self):
-        """J3: most of the memory that large messages needed is returned to the system when no more of them arrive."""
+        """J3: the memory that large messages needed is returned when no more of them arrive."""
         if kp.is_sanitized():
             return
-        with Server() as s:
+        # By itself glibc keeps up to twice the largest freed block. With a fixed threshold the test sees what Keel keeps.
+        with Server(env={**os.environ, "MALLOC_TRIM_THRESHOLD_": "131072"}) as s:
             s.open()
             idle = s.memory()
             for i in range(3):
                 s.ask(call(i, "echo", {"text": "x" * 10_000_000}))
             self.assertGreater(s.peak_memory(), idle + 10 * MIB)
-            kp.until(lambda: s.memory() < s.peak_memory() / 2, "the memory to be returned")
+            kp.until(lambda: s.memory() < idle + 2 * MIB, "the memory to be returned")
             self.ends_input(s)
 
     def test_c7_hang_up_of_a_reader_that_stopped_reading(self):
