@@ -12,7 +12,7 @@ std::optional<std::int64_t> ttl_of(const json::value& v) noexcept {
     std::optional<std::int64_t> ms = v.if_int();
     if (!ms) {
         const double real = v.if_double().value_or(-1);
-        if (real < 0x1p63 && std::trunc(real) == real) ms = static_cast<std::int64_t>(real);
+        if (real >= 0 && real < 0x1p63 && std::trunc(real) == real) ms = static_cast<std::int64_t>(real);
     }
     return ms && *ms >= 0 ? ms : std::nullopt;
 }
