@@ -216,7 +216,8 @@ public:
     // ---- serving ----
 
     /// Starts serving in the background, on a thread of the server. May be called several times, for several endpoints. Throws
-    /// std::system_error or std::runtime_error if the address cannot be used.
+    /// std::invalid_argument if the address is malformed or the options of the endpoint are invalid, std::system_error if the address
+    /// cannot be used, std::runtime_error if the server is stopping.
     void start(endpoint where);
     /// The address that start() opened last, with the actual port: "unix /run/x.sock", "tcp 127.0.0.1:41234",
     /// "http://127.0.0.1:8848/mcp".
