@@ -160,6 +160,15 @@ TEST_CASE("SEC-08: metadata with an endpoint that is not https is refused") {
     CHECK(refusal(R"({"issuer":"https://as","token_endpoint":"http://as/t"})") == "token_endpoint is not an https URL");
     CHECK(refusal(R"_({"issuer":"https://as","authorization_endpoint":"javascript:alert(1)"})_") ==
           "authorization_endpoint is not an https URL");
+    CHECK(refusal(R"({"issuer":"https://as","jwks_uri":"http://169.254.169.254/"})", "https://as", true) ==
+          "jwks_uri is not an https URL or a loopback URL");
+    CHECK(refusal(R"({"issuer":"https://as","token_endpoint":1})") == "token_endpoint is not a string");
+    CHECK(refusal(R"({"issuer":"https://as","scopes_supported":"a"})") == "scopes_supported is not a list of strings");
+    CHECK(refusal(R"({"issuer":"https://as","client_id_metadata_document_supported":"yes"})") ==
+          "client_id_metadata_document_supported is not true or false");
+}
+
+TEST_CASE("AUC-16: client id URLs and documents") {
     CHECK(is_client_id_url("https://app.example/client.json"));
     for (std::string_view bad : {"http://app.example/client.json", "https://app.example", "https://app.example/",
                                  "https://app.example/a/../client.json", "https://app.example/./c",
